@@ -3,50 +3,33 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeAlias
 
 from owenshap.command.model_files import Trust
 from owenshap.errors import InputError
 from owenshap.models import as_model
+from owenshap.support.checks import parse_bytes
 
 GROUPS = 'A line is as address = ["city", "zip"]'
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the command line asks for; its options have the defaults."""
+Asked: TypeAlias = SimpleNamespace
+"""The options of `explain` as click declares and checks them, by their names; and
 
-    model: str
-    data: Path
-    background: Path | None
-    rows: str | None
-    ids: tuple[str, ...]
-    output: str | None
-    predict: str | None
-    players: Path | None
-    method: str
-    tolerance: str | None
-    budget: int | None
-    seconds: float | None
-    index: str
-    interactions: bool
-    confidence: float
-    seed: int
-    out: Path
-    force: bool
-    retry: bool
-    check: Path | None
-    min_change: str
-    trust: Trust
-    encoding: str | None
-    arrays: bool
-    title: str | None
-    bars: bool | None
-    """Whether progress is shown; None: where somebody sees it."""
-    command: tuple[str, ...]
-    """How it was asked for, to be repeated."""
+- `trust`, a `Trust`: what a model file may do,
+- `bars`: whether progress is shown; None: where somebody sees it,
+- `command`: how it was asked for, to be repeated.
+"""
+
+
+def asked_by(options: Mapping[str, Any], command: Sequence[str]) -> Asked:
+    """What the options of `explain` ask for."""
+    trust = Trust(tuple(options["trust"]), options["trust_pickle"], parse_bytes(options["memory"]))
+    bars = False if options["quiet"] else None
+    return Asked(**{**options, "trust": trust, "bars": bars, "command": command})
 
 
 def read_players(path: Path) -> dict[str, list[Any]]:

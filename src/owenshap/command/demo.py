@@ -7,8 +7,8 @@ import warnings
 from pathlib import Path
 
 from owenshap.command.app import app
+from owenshap.command.asked import asked_by
 from owenshap.command.explaining import explain
-from owenshap.command.screens import asked_by
 from owenshap.command.words import summary
 from owenshap.errors import InputError
 from owenshap.support.extras import needed

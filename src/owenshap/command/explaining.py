@@ -13,8 +13,8 @@ import numpy as np
 
 from owenshap.command.asked import Asked, as_number
 from owenshap.command.check import Change, changes
-from owenshap.command.faults import CHANGED, DONE, INTERRUPTED, MODEL, say
-from owenshap.command.folder import OutFolder, opened
+from owenshap.command.faults import Exit, say
+from owenshap.command.folder import EXPLANATION, INTERACTIONS, REPORT, TABLE, OutFolder, opened
 from owenshap.command.results import in_memory, write_pairs, write_table
 from owenshap.command.words import Told
 from owenshap.command.work import Work
@@ -38,11 +38,11 @@ class Done:
     changes: list[Change] | None
 
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> Exit:
         """What the command ends with."""
         if self.told.failed:
-            return MODEL
-        return CHANGED if any(each.changed for each in self.changes or ()) else DONE
+            return Exit.MODEL
+        return Exit.CHANGED if any(each.changed for each in self.changes or ()) else Exit.DONE
 
 
 def explain(asked: Asked) -> Done:
@@ -58,13 +58,8 @@ def explain(asked: Asked) -> Done:
         folder = OutFolder.prepared(asked.out, asked.force)
         folder.mark({"audit": work.audit(None)})
         try:
-            explained: Run | Explanation
-            pairs: Run | Interactions | None
-            if asked.seconds is None:
-                explained = _run(work, explainer, folder)
-                pairs = explained if asked.interactions else None
-            else:
-                explained, pairs = _within(work, explainer, folder)
+            made = _run if asked.seconds is None else _within
+            explained, pairs = made(work, explainer, folder)
             return _finished(work, explained, pairs, folder, baseline)
         except KeyboardInterrupt as stop:
             so_far = getattr(stop, "explanation", None)
@@ -73,7 +68,7 @@ def explain(asked: Asked) -> Done:
                 say(_ended_early(len(so_far), work.count, folder))
             else:
                 say(_how_far(folder))
-            sys.exit(INTERRUPTED)
+            sys.exit(Exit.INTERRUPTED)
 
 
 def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
@@ -85,11 +80,15 @@ def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
         raise InputError("--check", f"be of the {here:,} rows to explain", f"{there:,}", advice)
 
 
-def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
+Made = tuple[Run | Explanation, Run | Interactions | None]
+"""What was explained, and what has the interactions where they are asked for."""
+
+
+def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
     """A run on disk: where it is stopped, the same command goes on with it."""
     folder.check_run()
     try:
-        return explainer.run(
+        run = explainer.run(
             work.rows,
             folder.run,
             ids=work.carried,
@@ -102,6 +101,7 @@ def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
             raise
         _, rule, got, advice = error.args
         raise InputError("--out", rule, got, f"{advice}; --force begins anew") from error
+    return run, run if work.asked.interactions else None
 
 
 def _ended_early(done: int, rows: int, folder: OutFolder) -> str:
@@ -119,13 +119,12 @@ def _how_far(folder: OutFolder) -> str:
     return f"Interrupted: {done}. The same command goes on from there."
 
 
-def _within(
-    work: Work, explainer: Explainer, folder: OutFolder
-) -> tuple[Explanation, Interactions | None]:
-    """An explanation of so many seconds, all at once, and interactions where they are asked for."""
-    if folder.explanation.exists():
+def _within(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
+    """An explanation of so many seconds, of all rows at once."""
+    there = folder.path / EXPLANATION
+    if there.exists():
         advice = "Give another folder by --out, or --force"
-        raise InputError("--out", "hold no explanation", str(folder.explanation), advice)
+        raise InputError("--out", "hold no explanation", str(there), advice)
     rows = work.rows.drop(columns=work.carried)
     settings = {**work.settings(), "seconds": work.asked.seconds}
     if work.asked.interactions:
@@ -142,28 +141,28 @@ def _finished(
 ) -> Done:
     """The files of an explanation, its summary, and what has changed."""
     explanation, whole = in_memory(explained)
+    rows = len(explanation)
     failed = 0
     evaluations = int(np.sum(explanation.evaluations))
     if isinstance(explained, Run):
         progress = explained.progress
+        rows = progress.rows
         failed = progress.failed
         evaluations = progress.evaluations
         work.notes.extend(_failures(explained))
     audit = work.audit(_plan(explained))
     folder.record({"audit": audit})
-    files = []
+    files = [folder.run]
     if whole:
-        explanation.save(folder.explanation)
-        write_table(work, explained, folder.table)
-        files += [folder.table, folder.explanation]
+        files = [folder.path / TABLE, folder.path / EXPLANATION]
+        write_table(work, explained, files[0])
+        explanation.save(files[1])
         if pairs is not None:
-            write_pairs(pairs, explanation, folder.interactions)
-            files.append(folder.interactions)
-    else:
-        files.append(folder.run)
+            files.append(folder.path / INTERACTIONS)
+            write_pairs(pairs, explanation, files[2])
+    page = folder.path / REPORT
     title = work.asked.title
-    files.append(write(explained, folder.report, title=title, audit=audit, interactions=pairs))
-    rows = len(explanation) if isinstance(explained, Explanation) else explained.progress.rows
+    files.append(write(explained, page, title=title, audit=audit, interactions=pairs))
     model = f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model
     together = [] if pairs is None else summaries(pairs)
     told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations, together)

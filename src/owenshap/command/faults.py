@@ -8,18 +8,23 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 
-from owenshap.errors import GameError, OwenshapError, cut
+from owenshap.errors import MOST_TOLD, GameError, OwenshapError, cut
 
-DONE = 0  # all rows are explained, and nothing has changed
-CHANGED = 1  # --check found that importance has changed
-INPUT = 3  # a file, a folder or a setting cannot be used
-MODEL = 4  # the model failed, or some rows could not be explained
-INTERNAL = 70  # a fault of this program: EX_SOFTWARE of sysexits.h
-INTERRUPTED = 128 + signal.SIGINT  # Ctrl-C, as shells have it
+
+class Exit(IntEnum):
+    """What the command ends with; click's own 2 is for a wrong command line."""
+
+    DONE = 0  # all rows are explained, and nothing has changed
+    CHANGED = 1  # --check found that importance has changed
+    INPUT = 3  # a file, a folder or a setting cannot be used
+    MODEL = 4  # the model failed, or some rows could not be explained
+    INTERNAL = 70  # a fault of this program: EX_SOFTWARE of sysexits.h
+    INTERRUPTED = 128 + signal.SIGINT  # Ctrl-C, as shells have it
+
 
 TRACEBACK = "OWENSHAP_TRACEBACK"  # set to anything, the whole traceback is printed
-LONGEST = 2000  # characters of a message: libraries may quote whole files
 
 
 def say(words: str) -> None:
@@ -34,39 +39,34 @@ def told() -> Iterator[None]:
         yield
     except BrokenPipeError:  # who read what is printed, as head does, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(DONE)
+        sys.exit(Exit.DONE)
     except KeyboardInterrupt:
         say("Interrupted.")
-        sys.exit(INTERRUPTED)
+        sys.exit(Exit.INTERRUPTED)
     except Exception as error:
         if os.environ.get(TRACEBACK):
             traceback.print_exc()
-        sys.exit(_told(error))
+        code, words = _code_and_words(error)
+        say(f"Error: {one_line(words)}")
+        sys.exit(code)
 
 
-def _told(error: Exception) -> int:
-    """Print what is wrong; the code to exit with."""
-    code, words = _code_and_words(error)
-    say(f"Error: {one_line(words)}")
-    return code
-
-
-def _code_and_words(error: Exception) -> tuple[int, str]:
+def _code_and_words(error: Exception) -> tuple[Exit, str]:
     if isinstance(error, GameError):
-        return MODEL, str(error)
+        return Exit.MODEL, str(error)
     if isinstance(error, OwenshapError):
-        return INPUT, str(error)
+        return Exit.INPUT, str(error)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
-        return INPUT, f"{place}{error.strerror or error}."
+        return Exit.INPUT, f"{place}{error.strerror or error}."
     if isinstance(error, MemoryError):
-        return INPUT, "memory must suffice; got too little. Explain fewer rows: --rows."
+        return Exit.INPUT, "memory must suffice; got too little. Explain fewer rows: --rows."
     advice = f"This is a fault of owenshap; {TRACEBACK}=1 shows where."
-    return INTERNAL, f"{type(error).__name__}: {error}. {advice}"
+    return Exit.INTERNAL, f"{type(error).__name__}: {error}. {advice}"
 
 
 def one_line(words: str) -> str:
     """Text of any length and form as a line that a terminal can show."""
     line = " ".join(words.split())
     line = "".join(each if each.isprintable() else "�" for each in line)
-    return cut(line, LONGEST)
+    return cut(line, MOST_TOLD)

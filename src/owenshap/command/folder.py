@@ -22,9 +22,9 @@ from owenshap.jobs.run import Run, open_run
 RECORD = "owenshap.json"
 RUN = "run"
 REPORT = "report.html"
-EXPLANATION = "explanation.npz"
+EXPLANATION = "explanation.npz"  # in our own format
 TABLE = "explanation.parquet"
-INTERACTIONS = "interactions.parquet"
+INTERACTIONS = "interactions.parquet"  # a line for each pair of each row
 OURS = (RECORD, RUN, REPORT, EXPLANATION, TABLE, INTERACTIONS)
 """All that the command ever writes there, or removes with --force."""
 ELSEWHERE = "Give another folder by --out, or --force to write over what the command made there"
@@ -58,25 +58,6 @@ class OutFolder:
         """The run on disk."""
         return self.path / RUN
 
-    @property
-    def report(self) -> Path:
-        return self.path / REPORT
-
-    @property
-    def explanation(self) -> Path:
-        """In our own format."""
-        return self.path / EXPLANATION
-
-    @property
-    def table(self) -> Path:
-        """In Parquet."""
-        return self.path / TABLE
-
-    @property
-    def interactions(self) -> Path:
-        """A line for each pair of each row, in Parquet."""
-        return self.path / INTERACTIONS
-
     def mark(self, about: dict[str, Any]) -> None:
         """Say that the folder is ours; what is said of a run that is there stays."""
         if not (self.path / RECORD).exists():
@@ -102,18 +83,18 @@ class OutFolder:
                 shutil.rmtree(place)
 
 
-def _recorded(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads((path / RECORD).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
 def _audit(path: Path) -> dict[str, str]:
-    """The lines of an audit, where there are any."""
-    audit = _recorded(path).get("audit")
-    return {str(key): str(each) for key, each in audit.items()} if isinstance(audit, dict) else {}
+    """The lines of an audit; none where there is no record, or it is not as it was written."""
+    try:
+        audit = json.loads((path / RECORD).read_bytes())["audit"]
+        return {str(key): str(each) for key, each in audit.items()}
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return {}
+
+
+def run_in(path: Path) -> Path | None:
+    """The folder of the run that a folder holds, or is; None where there is none."""
+    return next((each for each in (path / RUN, path) if (each / MANIFEST).is_file()), None)
 
 
 @contextmanager
@@ -143,13 +124,13 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
         audit = _audit(path)
         if (path / EXPLANATION).is_file():
             return load_explanation(path / EXPLANATION), audit
-        for place in (path / RUN, path):
-            if (place / MANIFEST).is_file():
-                with readable(place, what):
-                    run = open_run(place)
-                    Layout(**run.manifest["layout"]).check()
-                    _ = run.progress
-                return run, audit or _audit(place.parent)
+        place = run_in(path)
+        if place is not None:
+            with readable(place, what):
+                run = open_run(place)
+                Layout(**run.manifest["layout"]).check()
+                _ = run.progress
+            return run, audit or _audit(place.parent)
         got = f"{path}, which holds neither"
         raise InputError(what, "hold an explanation or a run", got, "owenshap explain makes one")
     if not path.exists():

@@ -20,14 +20,14 @@ from typing import Any
 
 from owenshap.command.faults import one_line
 from owenshap.errors import InputError, OwenshapError, cut
+from owenshap.support.arrays import WORKING
 
 ENDINGS = ".onnx, .skops, .json or .ubj (xgboost), .txt (lightgbm) or .cbm (catboost)"
 PICKLES = (".pkl", ".pickle", ".joblib")
 PICKLE = "a pickle, which can run any program as soon as it is read"
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 AS_IT_WAS = "Save the model again"
-TRIAL_SECONDS = 60  # in which any small file is read, on a busy machine too
-TRIAL_PACE = 1e6  # bytes a second that a large one may take: a hundredth of what lightgbm reads
+TRIAL_SECONDS = 60  # in which a small file is read on a busy machine, or 64 MB of a large one
 TRIALS = {
     "lightgbm": """
 import lightgbm, numpy, sys
@@ -138,10 +138,10 @@ def _of_skops(path: Path, trust: Trust) -> LoadedModel:
     return _of_estimator(model, path)
 
 
-def _of_estimator(model: Any, path: Path) -> LoadedModel:
+def _of_estimator(model: Any, path: Path | None, kind: str | None = None) -> LoadedModel:
     names = getattr(model, "feature_names_in_", None)
     width = getattr(model, "n_features_in_", None)
-    kind = f"{type(model).__module__.partition('.')[0]} {type(model).__name__}"
+    kind = kind or f"{type(model).__module__.partition('.')[0]} {type(model).__name__}"
     return LoadedModel(model, kind, path, None if names is None else [*map(str, names)], width)
 
 
@@ -207,9 +207,7 @@ def _of_module(given: str) -> LoadedModel:
         got = f"{given} ({type(error).__name__}: {error})"
         advice = "Call the command where Python finds the module"
         raise InputError("MODEL", "be something that can be imported", got, advice) from error
-    names = getattr(model, "feature_names_in_", None)
-    width = getattr(model, "n_features_in_", None)
-    return LoadedModel(model, given, None, None if names is None else [*map(str, names)], width)
+    return _of_estimator(model, None, given)
 
 
 LOADERS: dict[str, tuple[str, Callable[[Path, Trust], LoadedModel]]] = {
@@ -248,7 +246,7 @@ def _check_unpacked(path: Path, memory: int) -> None:
 def _check_survives(program: str, path: Path, changed: int) -> None:  # noqa: ARG001 (of the cache)
     """An error where a process that reads the file ends; tried once for a file as it is."""
     asked = [sys.executable, "-P", "-c", program, str(path)]
-    seconds = TRIAL_SECONDS + path.stat().st_size / TRIAL_PACE
+    seconds = TRIAL_SECONDS * (1 + path.stat().st_size / WORKING)
     try:
         tried = subprocess.run(
             asked, capture_output=True, text=True, check=False, timeout=seconds, errors="replace"

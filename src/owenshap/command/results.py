@@ -15,7 +15,7 @@ from owenshap.explain.interactions import Interactions
 from owenshap.jobs.layout import Layout, kinds_of
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.run import Run
-from owenshap.jobs.sources import no_ids
+from owenshap.jobs.sources import from_pandas
 from owenshap.support.arrays import USUAL_MEMORY
 from owenshap.support.extras import needed
 
@@ -47,14 +47,9 @@ def _table(work: Work, explanation: Explanation) -> Any:
     rows = work.rows.iloc[explanation.row_ids]  # an interrupt may have come before some
     frame = rows.drop(columns=work.carried)
     kinds = kinds_of(dict(zip(map(str, frame.columns), frame.dtypes, strict=True)))
-    ids = no_ids(len(explanation))
-    if work.carried:
-        pa = needed("pyarrow", extra="cli")
-        ids = pa.Table.from_pandas(rows[work.carried], preserve_index=False)
-        ids = ids.replace_schema_metadata()
     layout = Layout.of(explanation, kinds, work.carried)
     assert explanation.row_ids is not None
-    return layout.table(explanation.row_ids, ids, explanation)
+    return layout.table(explanation.row_ids, from_pandas(rows[work.carried]), explanation)
 
 
 def write_pairs(pairs: Run | Interactions, explanation: Explanation, path: Path) -> None:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from owenshap.command.asked import Asked
+from owenshap.command.asked import asked_by
 from owenshap.command.check import Change
 from owenshap.command.explaining import Done, explain
 from owenshap.command.faults import say
-from owenshap.command.folder import REPORT, RUN, opened, readable
-from owenshap.command.model_files import Trust
+from owenshap.command.folder import REPORT, opened, readable, run_in
 from owenshap.command.words import as_data, first_lines, summary
 from owenshap.errors import InputError
-from owenshap.jobs.folder import MANIFEST
 from owenshap.jobs.run import Run
 from owenshap.report import write
-from owenshap.support.checks import parse_bytes
 
 
 def explained(options: dict[str, Any]) -> int:
@@ -31,16 +28,6 @@ def explained(options: dict[str, Any]) -> int:
     elif not options["quiet"]:
         print(_screen(done))
     return done.exit_code
-
-
-def asked_by(options: dict[str, Any], command: list[str]) -> Asked:
-    """What the options of `explain` ask for."""
-    given: dict[str, Any] = {field.name: options.get(field.name) for field in fields(Asked)}
-    memory = parse_bytes(options["memory"])
-    given["trust"] = Trust(tuple(options["trust"]), options["trust_pickle"], memory)
-    given["bars"] = False if options["quiet"] else None
-    given["command"] = tuple(command)
-    return Asked(**given)
 
 
 def _screen(done: Done) -> str:
@@ -103,15 +90,16 @@ def reported(source: Path, out: Path | None, title: str | None, force: bool) -> 
 
 def _pairs_beside(source: Path) -> Run | None:
     """The run in a folder that `explain` wrote, where it has interactions."""
-    if not (source / RUN / MANIFEST).is_file():
+    place = run_in(source)
+    if place is None:
         return None
-    run = Run(source / RUN)
+    run = Run(place)
     return run if run.has_interactions and run.progress.done > run.progress.failed else None
 
 
 def status_of(path: Path, as_json: bool) -> str:
     """`owenshap status`: how far a run is."""
-    place = next((each for each in (path / RUN, path) if (each / MANIFEST).is_file()), None)
+    place = run_in(path)
     if place is None:
         raise InputError("RUN", "be the folder of a run", str(path), "owenshap explain makes one")
     with readable(place, "RUN"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import re
 from collections import Counter
@@ -73,9 +72,7 @@ def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
         elif endings[-1:] in ([".csv"], [".tsv"]):
             opened = _of_csv(path, what, encoding)
         else:
-            rule = "be a .csv or .parquet file"
-            advice = "Save it as one"
-            raise InputError(what, rule, str(path), advice)
+            raise InputError(what, "be a .csv or .parquet file", str(path), "Save it as one")
     except arrow().ArrowException as error:
         raise _unreadable(path, what, error) from error
     _check_names(opened)
@@ -169,9 +166,8 @@ def _streamed(path: Path, what: str) -> TableFile:
 
 def _separator(start: str) -> str:
     """What separates columns: that of these signs which the line of names has most, unquoted."""
-    line = next(csv.reader(start.splitlines()[:1], delimiter="\0"), [""])[0]
-    line = re.sub(r'"[^"]*"', "", line)
-    return max(SEPARATORS, key=line.count)
+    unquoted = re.sub(r'"[^"]*"', "", start)
+    return max(SEPARATORS, key=re.split(r"[\r\n]", unquoted, maxsplit=1)[0].count)
 
 
 def _check_names(opened: TableFile) -> None:
@@ -264,9 +260,8 @@ def _kind(type_: Any) -> str:
     types = arrow().types
     if types.is_null(type_):
         return "nothing"
-    if types.is_integer(type_) or types.is_floating(type_) or types.is_boolean(type_):
-        return "number"
-    if types.is_decimal(type_):
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if any(is_kind(type_) for is_kind in numbers):
         return "number"
     return "text" if types.is_string(type_) or types.is_large_string(type_) else str(type_)
 
@@ -275,20 +270,13 @@ def _mixed(name: str, table: TableFile) -> InputError:
     """The error for a column of numbers that holds something else; with its first such cell."""
     got = f"text in {table.path}"
     if table.table is not None:
-        for row, cell in enumerate(table.table.column(name).to_pylist()):
-            if cell is not None and not _is_number(cell):
-                got = f"{cell!r} in row {row:,} of {table.path}"
-                break
+        cells = table.table.column(name).to_pandas().dropna()
+        numbers = needed("pandas", extra="cli").to_numeric(cells, errors="coerce")
+        wrong = cells[numbers.isna()]
+        if len(wrong):  # numbers may be stored as text
+            got = f"{wrong.iloc[0]!r} in row {wrong.index[0]:,} of {table.path}"
     rule = f"hold numbers in column {name!r}"
     return InputError(table.what, rule, got, "Mend the cell, or leave it empty where it is missing")
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str, list[Any]]) -> Any:

@@ -10,13 +10,17 @@ import numpy as np
 from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.doubts import is_doubtful, told_doubts
 from owenshap.explain.explanation import OUTPUTS, Explanation
-from owenshap.explain.summary import (
-    importance_half_widths,
-    lines,
-    told_unit,
+from owenshap.explain.importance import importance
+from owenshap.explain.summary import lines, told_unit
+from owenshap.explain.words import (
+    MOST_LINES,
+    NAMED,
+    Digits,
+    counted,
+    named_outputs,
+    percent,
+    shorten,
 )
-from owenshap.explain.words import Digits, shorten
-from owenshap.report.lists import MOST_LINES, NAMED
 from owenshap.report.pairs import Summary
 from owenshap.support.progress import WIDTH
 
@@ -40,7 +44,7 @@ def summary(told: Told) -> str:
     """Some lines: what was explained, what mattered most, how sure that is."""
     explanation = told.explanation
     explained = told.rows - told.failed
-    what = f"{explained:,} {'row' if explained == 1 else 'rows'} of {told.data}"
+    what = f"{counted(explained, 'row')} of {told.data}"
     unit = told_unit(explanation)
     of = f" in {unit}" if unit else ""
     head = [f"Explained {what}, {told.model}{of}."]
@@ -48,9 +52,8 @@ def summary(told: Told) -> str:
         head.append(f"What follows is of {len(explanation):,} of them, evenly spread.")
     names = explanation.output_names
     if OUTPUTS in explanation.axes:
-        count = explanation.shape[-1]
-        shown = names or [f"output {each}" for each in range(count)]
-        body = [_one_line(explanation[..., each], shown[each]) for each in range(count)]
+        shown = enumerate(named_outputs(names, explanation.shape[-1]))
+        body = [_one_line(explanation[..., place], name) for place, name in shown]
         body = first_lines(body, "more outputs")
     else:
         body = _bars(explanation)
@@ -89,9 +92,9 @@ def _bars(explanation: Explanation) -> list[str]:
     digits = Digits.of([each.value for each in shown])
     longest = max((each.value for each in shown if each.players == 1), default=0.0)
     width = max(len(each.label) for each in shown)
-    over = f"over {len(explanation):,} {'row' if len(explanation) == 1 else 'rows'}"
-    sure = "" if all(each.half_width is None for each in shown) else ", ± its 95 % interval"
-    sure = sure.replace("95", f"{100 * explanation.confidence:g}")
+    over = f"over {counted(len(explanation), 'row')}"
+    known = any(each.half_width is not None for each in shown)
+    sure = f", ± its {percent(explanation.confidence)} interval" if known else ""
     rows = [f"{'':{width}}  mean |contribution| {over}{sure}"]
     for each in shown:
         value, doubt = each.written(digits, signed=False)
@@ -111,9 +114,7 @@ def _one_line(explanation: Explanation, name: str) -> str:
 def _how_sure(told: Told) -> str:
     """How sure values are, and what they cost."""
     explanation = told.explanation
-    half = np.maximum(
-        explanation.values - explanation.lower, explanation.upper - explanation.values
-    )
+    half = explanation.half_widths
     if not np.isfinite(half).any():
         sure = "Values have no intervals."
     elif not np.nanmax(half):
@@ -121,7 +122,7 @@ def _how_sure(told: Told) -> str:
     else:
         usual = float(np.nanmedian(half))
         widest = float(np.nanmax(half))
-        level = f"{100 * explanation.confidence:g} % intervals"
+        level = f"{percent(explanation.confidence)} intervals"
         sure = f"{level} of single values: ± {usual:.2g} as a rule, ± {widest:.2g} at most."
     doubts = told_doubts(explanation)
     cost = f"{explanation.method}, {told.evaluations:,} evaluations, seed {explanation.seed}"
@@ -139,21 +140,20 @@ def as_data(told: Told) -> dict[str, Any]:
     outputs = []
     for place in range(explanation.shape[-1] if many else 1):
         one = explanation[..., place] if many else explanation
-        strength = np.abs(one.values).mean(axis=0)
-        below, above = importance_half_widths(one)
-        order = np.argsort(-strength, kind="stable")
+        table = importance(one)
+        cells = zip(table.values, table.lower, table.upper, strict=True)
         outputs.append(
             {
                 "output": names[place] if names else None,
                 "base_value": _number(one.base_values.mean()),
                 "importance": [
                     {
-                        "feature": one.feature_names[each],
-                        "importance": _number(strength[each]),
-                        "lower": _number(strength[each] - below[each]),
-                        "upper": _number(strength[each] + above[each]),
+                        "feature": name,
+                        "importance": _number(value),
+                        "lower": _number(lower),
+                        "upper": _number(upper),
                     }
-                    for each in order.tolist()
+                    for name, (value, lower, upper) in zip(table.feature_names, cells, strict=True)
                 ],
             }
         )

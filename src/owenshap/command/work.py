@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from owenshap.command.asked import Asked, as_number, chosen_output, read_players
-from owenshap.command.audit import digest_of_file, versions
 from owenshap.command.model_files import load_model
 from owenshap.command.table_files import (
     ROW_IN_FILE,
@@ -21,6 +22,7 @@ from owenshap.command.table_files import (
 )
 from owenshap.errors import InputError
 from owenshap.jobs.explainer import Explainer
+from owenshap.report.record import versions
 
 STAND_INS = 100  # rows of the data that are the background where none is given: usual, and cheap
 
@@ -166,5 +168,11 @@ class Work:
             ("players", asked.players),
         ):
             if path is not None and path.is_file():
-                lines[f"SHA-256 of the {name}"] = digest_of_file(path)
+                lines[f"SHA-256 of the {name}"] = _digest(path)
         return lines | {"versions": versions()}
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of the bytes of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -19,7 +19,7 @@ from owenshap.games.players import Players
 from owenshap.run.keeping import KeptRow
 from owenshap.run.methods import TREES
 from owenshap.run.result import Estimate
-from owenshap.run.task import Settings
+from owenshap.run.task import Plan, Settings
 from owenshap.statistics.stopping import Course
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
@@ -76,24 +76,29 @@ class Assembly:
         """Rows whose values are read off the model, called so and for this reason. Arguments as for
         `of_games`; players that are not live have value 0.
         """
-        any_live: BoolArray = np.logical_or.reduce(live, axis=1)
+        stopped_by = np.full(len(live), f"closed form: {why}", object)
+        because = np.full(len(live), f"{name}: {why}", object)
+        if not_exact is not None:
+            because += f"; {not_exact}"
         if not live.all():
             values[~live] = 0
-            base = np.where(any_live[:, None], base, self.explained)
-        because = "; ".join(each for each in (why, not_exact) if each)
+            null = ~live.any(axis=1)
+            base[null] = self.explained[null]
+            stopped_by[null] = NOTHING_TO_DO
+            because[null] = NOTHING_TO_DO
         return self._explanation(
             None,
-            name if any_live.any() else "exact",
+            name if live.any() else "exact",
             values=values,
             base_values=base,
-            standard_errors=np.zeros_like(values),
+            standard_errors=np.zeros(values.shape),
             lower=values.copy(),
             upper=values.copy(),
             doubtful=np.full(base.shape, "", object),
             evaluations=evaluations,
             model_rows=model_rows,
-            stopped_by=_worded(any_live, f"closed form: {why}"),
-            because=_worded(any_live, f"{name}: {because}"),
+            stopped_by=stopped_by,
+            because=because,
         )
 
     def adds_up(self, values: FloatArray, base: FloatArray) -> bool:
@@ -166,13 +171,14 @@ class Assembly:
             which = game.labels
             at = (which[:, None], game.live)
             finished[which] = True
-            values[at] = _by_row(estimate.moments.mean, len(which))
+            rows = estimate.of_rows(len(which))
+            values[at] = rows.values
             base[which] = estimate.ends.empty.reshape(len(which), -1)
-            errors[at] = _by_row(estimate.standard_errors, len(which))
-            half_widths[at] = _by_row(estimate.half_widths, len(which))
-            doubtful[which] = estimate.doubts.reshape(len(which), -1)
+            errors[at] = rows.standard_errors
+            half_widths[at] = rows.half_widths
+            doubtful[which] = rows.doubts
             stopped_by[which] = estimate.stopped_by
-            because[which] = _because(estimate, len(which), not_exact)
+            because[which] = _because(estimate.plan, rows.notes, not_exact)
             evaluations[which] = estimate.evaluations
             for row in which.tolist():
                 courses[row] = estimate.course
@@ -182,7 +188,7 @@ class Assembly:
             model_rows[which] += 2 * len(game.absent) + (estimate.evaluations - 2) * averaged
         explanation = self._explanation(
             None if finished.all() else finished,
-            " and ".join(sorted({estimate.method for _, estimate in done})) or "exact",
+            " and ".join(sorted({each.plan.estimator.name for _, each in done})) or "exact",
             values=values,
             base_values=base,
             standard_errors=errors,
@@ -242,15 +248,11 @@ class Assembly:
         )
 
 
-def _worded(live: BoolArray, words: str) -> NDArray[Any]:
-    """These words for rows that have live players."""
-    return np.where(live, np.array(words, object), np.array(NOTHING_TO_DO, object))
-
-
-def _because(estimate: Estimate, rows: int, not_exact: str | None) -> list[str]:
+def _because(plan: Plan, notes: Sequence[str | None], not_exact: str | None) -> list[str]:
     """Why each row of a game was explained as it was, by its own outputs alone."""
-    reasons = ((estimate.plan.because, not_exact, note) for note in estimate.notes_of_rows(rows))
-    return [f"{estimate.method}: {'; '.join(filter(None, each))}" for each in reasons]
+    reasons = ((plan.because, not_exact, note) for note in notes)
+    name = plan.estimator.name
+    return [f"{name}: {'; '.join(filter(None, each))}" for each in reasons]
 
 
 def _as_array(courses: Sequence[Course]) -> FloatArray | None:
@@ -280,8 +282,3 @@ def _data(table: Table, players: Players) -> NDArray[Any]:
 
 def _short(cell: Any) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
-
-
-def _by_row(values: FloatArray, rows: int) -> FloatArray:
-    """Values (players, rows × outputs) of a game as (rows, players, outputs)."""
-    return values.reshape(len(values), rows, -1).swapaxes(0, 1)

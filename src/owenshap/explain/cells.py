@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import datetime
 import numbers
-import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.explain.words import shorten
+from owenshap.explain.words import LONGEST_CELL, shorten
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 NUMBERS = "numbers"
 TIMES = "times"
 CATEGORIES = "categories"
-LONGEST_CELL = 18  # characters of a feature's value beside its name
 DAY = np.timedelta64(86_400_000_000, "us")
 
 
@@ -58,17 +57,25 @@ class Column:
         """Which rows have no data."""
         return np.isnan(self.places)
 
-    def shades(self) -> FloatArray:
-        """From 0 for low to 1 for high, between the 5th and the 95th percentile; nan for missing
-        and for categories.
+    def text(self, place: float) -> str:
+        """A number or a day as text."""
+        return str(np.datetime64(int(place), "D")) if self.kind == TIMES else text_of(place)
+
+    def ends(self) -> tuple[float, float]:
+        """The 5th and the 95th percentile of what is known; of what is nearly constant, the least
+        and the largest, so that the few that differ still show.
         """
+        known = self.places[np.isfinite(self.places)]
+        if not len(known):
+            return 0.0, 0.0
+        low, high = np.percentile(known, [5, 95]).tolist()
+        return (low, high) if low < high else (float(known.min()), float(known.max()))
+
+    def shades(self) -> FloatArray:
+        """From 0 for low to 1 for high, between the ends; nan for missing and for categories."""
         if self.kind == CATEGORIES or self.missing.all():
             return np.full(len(self.places), np.nan)
-        known = self.places[np.isfinite(self.places)]
-        low, high = np.percentile(known, [5, 95]) if len(known) else (0.0, 0.0)
-        if low == high and len(known):
-            low = known.min()
-            high = known.max()  # nearly constant: the few that differ still show
+        low, high = self.ends()
         if low == high:
             return np.where(self.missing, np.nan, 0.5)
         shades: FloatArray = np.clip((self.places - low) / (high - low), 0, 1)
@@ -90,16 +97,12 @@ def text_of(cell: Any) -> str:
         return "missing"
     if isinstance(cell, (bool, np.bool_)):
         return str(cell)
-    if isinstance(cell, numbers.Real) and not _beyond_floats(cell):
-        return _number_text(float(cell))
+    if isinstance(cell, numbers.Real):
+        with suppress(OverflowError):  # a whole number that no float comes near
+            return _number_text(float(cell))
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date().isoformat()
     return _listed(str(cell))
-
-
-def _beyond_floats(number: numbers.Real) -> bool:
-    """Whether it is a whole number that no float comes near."""
-    return isinstance(number, int) and number.bit_length() > sys.float_info.max_exp - 1
 
 
 def _listed(text: str) -> str:
@@ -117,12 +120,11 @@ def _listed(text: str) -> str:
 
 def _number_text(number: float) -> str:
     """Whole numbers as they are, others with four digits."""
-    plain = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"
-    return (
-        plain.replace("-", "−").replace(",", "")
-        if abs(number) < 10_000
-        else plain.replace("-", "−")
-    )
+    if not number.is_integer() or abs(number) >= 1e9:
+        text = f"{number:.4g}"
+    else:
+        text = f"{number:.0f}" if abs(number) < 10_000 else f"{number:,.0f}"
+    return text.replace("-", "−")
 
 
 def _kind(cell: Any) -> str:

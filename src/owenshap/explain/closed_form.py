@@ -14,7 +14,7 @@ from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
 from owenshap.fast.sklearn_kernels import kernel_machine_of
 from owenshap.run.plan import LINEAR, drawn_pays
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import BoolArray, FloatArray
 
 KERNELS = "kernel closed form"
 """What exact values of a kernel machine are called."""
@@ -48,7 +48,7 @@ def _of_linear(groups: RowGroups, assembly: Assembly, not_exact: str | None) -> 
     if not assembly.adds_up(values, base):
         return None
     # they count as the two ends of a game
-    any_live = groups.counts.astype(np.bool_).astype(np.int64)
+    any_live: BoolArray = np.logical_or.reduce(groups.live, axis=1)
     model_rows = 1 + 2 * len(absent) * any_live
     name, why = LINEAR.estimator.name, LINEAR.because
     return assembly.of_closed_form(

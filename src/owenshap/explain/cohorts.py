@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
-from owenshap.explain.cells import CATEGORIES, TIMES, Column, text_of
-from owenshap.explain.explanation import PLAYERS, Explanation
-from owenshap.explain.importance import check_rows
-from owenshap.explain.indexing import resolve
+from owenshap.explain.cells import CATEGORIES, Column
+from owenshap.explain.colours import DISTINCT
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.matching import check_explanation, place_of
 from owenshap.support.arrays import BoolArray
 from owenshap.support.checks import whole_number
 
 MISSING = "missing"
-MOST_VALUES = 8  # of a number that has its own cohorts, such as a count of doors; more are binned
+MOST_VALUES = len(DISTINCT)  # of a number that are cohorts, as a count of doors; more are binned
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def cohorts(
         A feature, by name or number; or a label for each row, which need not be a feature of the
         model, such as a column of the table that the rows come from.
     bins : int
-        Numbers of more than 8 values are put into so many groups of about equal size.
+        Numbers of more than 7 values are put into so many groups of about equal size.
     name : str, optional
         What labels are called, for plots; a feature has its own name.
 
@@ -83,7 +83,7 @@ def cohorts(
     >>> owenshap.cohorts(explainer(rows), "sex")
     Cohorts by sex ('0': 1 rows, '1': 2 rows)
     """
-    check_rows(explanation)
+    check_explanation(explanation, rows=True)
     bins = whole_number("bins", bins, 2, "It counts groups")
     called, cells = _cells(explanation, by, name)
     groups = _groups(cells, bins)
@@ -95,12 +95,8 @@ def _cells(
 ) -> tuple[str, NDArray[Any]]:
     """What the rows are grouped by, and its value in each row."""
     if isinstance(by, (str, int)) and not isinstance(by, bool):
-        names = explanation.feature_names
-        place = resolve((slice(None), by), explanation.axes, {PLAYERS: names})[PLAYERS]
-        if not -len(names) <= place < len(names):
-            rule = f"be a number below {len(names)}, the number of features"
-            raise InputError("by", rule, by, "Give a feature's name, or a label for each row")
-        return name or names[place], explanation.data[:, place]
+        place = place_of(by, explanation, "by")
+        return name or explanation.feature_names[place], explanation.data[:, place]
     cells = np.asarray(by)
     if cells.shape != (len(explanation),):
         rule = f"be a feature or a label for each of the {len(explanation):,} rows"
@@ -143,8 +139,5 @@ def _binned(column: Column, bins: int) -> dict[str, BoolArray]:
 
 def _texts(column: Column, values: list[float]) -> list[str]:
     """Numbers and days as text, with all digits where fewer would not tell them apart."""
-    if column.kind == TIMES:
-        texts = [str(np.datetime64(int(value), "D")) for value in values]
-    else:
-        texts = [text_of(value) for value in values]
+    texts = [column.text(value) for value in values]
     return texts if len({*texts}) == len(texts) else [repr(value) for value in values]

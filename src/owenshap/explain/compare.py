@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,10 @@ from owenshap.explain.importance import (
     settled_rows,
 )
 from owenshap.explain.matching import alike, shared_rows
-from owenshap.explain.tables import html_table, text_table
+from owenshap.explain.tables import Table
+from owenshap.explain.words import percent
 from owenshap.statistics.intervals import FEW_REPLICATES, quantile_of
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.tables.frame_pandas import tidy
-
-if TYPE_CHECKING:
-    import pandas
 
 UP, DOWN, MOVED, SAME, UNSURE = "up", "down", "moved", "same", "unsure"
 MEANING: Mapping[str, str] = {
@@ -43,8 +40,8 @@ MEANING: Mapping[str, str] = {
 """What each verdict says of a feature."""
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Table):
     """What changed from one explanation to another, the largest change first.
 
     A table: `print` shows it, a notebook too, `to_frame()` gives it to pandas.
@@ -95,11 +92,7 @@ class Comparison:
     def intervals(self) -> str:
         """What the intervals are of, in words."""
         about = "of the estimation" if self.single else ABOUT[self.rows]
-        return f"{100 * self.confidence:g} % intervals that hold at once, {about}"
-
-    def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame: one line per feature, and per output where there are several."""
-        return tidy(self._columns())
+        return f"{percent(self.confidence)} intervals that hold at once, {about}"
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.before)
@@ -127,12 +120,6 @@ class Comparison:
         if not self.single:
             notes += [f"{each}: {MEANING[each]}" for each in told]
         return notes
-
-    def __repr__(self) -> str:
-        return text_table(self._title(), self._columns(), self._notes())
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title(), self._columns(), self._notes())
 
 
 def compare(

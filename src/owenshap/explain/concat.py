@@ -10,8 +10,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
-from owenshap.explain.importance import check_rows
-from owenshap.explain.matching import check_alike
+from owenshap.explain.matching import check_alike, check_explanation
 
 ALIKE = ("feature_names", "output_names", "axes", "unit", "confidence", "index")
 """What must be the same in all of them."""
@@ -45,7 +44,7 @@ def concat(explanations: Iterable[Explanation]) -> Explanation:
     if not parts:
         raise InputError("explanations", "be at least one", "none", "Give a list of them")
     for part in parts:
-        check_rows(part, "each of the explanations")
+        check_explanation(part, "each of the explanations", rows=True)
     first = parts[0]
     for name in ALIKE:
         for part in parts[1:]:

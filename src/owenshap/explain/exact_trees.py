@@ -29,7 +29,7 @@ from owenshap.trees import (
     reader_of,
 )
 
-SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
+SHORT_WORK = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +322,7 @@ def _check_sooner(game: TreeGame, n_players: int) -> None:
     """An error where the most evaluations that sampling takes by default are less work."""
     evaluations = min(usual_cap(n_players), 2**n_players)
     sampled = game.sampled_work(evaluations)
-    if game.work > max(sampled, SOON):
+    if game.work > max(sampled, SHORT_WORK):
         reason = (
             f"its trees are so deep that this would take {game.work / sampled:.1f} times as long "
             f"as {evaluations:,} evaluations; method='trees' does it"

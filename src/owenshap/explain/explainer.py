@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,12 +13,12 @@ from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.from_shap import OF_EXPLAINER, known_arguments, missing
 from owenshap.explain.inputs import Call, Inputs
-from owenshap.explain.predicting import Predictor, Shown
+from owenshap.explain.predicting import Predictor, explained_of
 from owenshap.explain.sampling import sampled
 from owenshap.explain.subject import settled_model
 from owenshap.games.outputs import Choice
 from owenshap.games.players import Groups
-from owenshap.support.checks import parse_bytes
+from owenshap.support.checks import checked_names, parse_bytes, whole_number
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -102,6 +101,10 @@ class Explainer:
         self._model, self._output = settled_model(model, predict, output)
         self._memory = parse_bytes(memory)
         self._fast = fast
+        if output_names is not None:
+            output_names = checked_names("output_names", output_names)
+        if batch_rows is not None:
+            batch_rows = whole_number("batch_rows", batch_rows, 1, "It counts rows")
         self._predictor = Predictor(self._model, output_names, fast, batch_rows)
         self._trees = ExactTrees(self._model, self._predictor.predictions, self._memory, device)
         self._inputs = Inputs(
@@ -210,24 +213,18 @@ class Explainer:
         rows, absent = self._inputs.rows(X)
         with call.shown(rows) as call:
             # evaluations that are to be kept must be made
-            by_default = self._fast and not keep
+            linear = None if absent is None else self._predictor.first_step()
+            by_default = self._fast and not keep and linear is None
             by_trees = absent is None or call.asks_trees
             beside = None
-            if by_trees and self._output is None:
-                beside = self._trees.ahead(method, by_default, rows, absent)
-            linear = None
-            if beside is None and absent is not None:
-                linear = self._predictor.first_step()
+            if linear is not None and absent is not None:
                 beside = self._predictor.beside(linear, rows, absent)
+            elif by_trees and self._output is None:
+                beside = self._trees.ahead(method, by_default, rows, absent)
             predictions, ahead = self._predictor.timed_predictions(rows, beside)
             output, output_names = self._predictor.chosen(self._output, predictions)
             players = self._inputs.players(rows)
-            unit = self._predictor.unit(output)
-            ids = self._inputs.row_ids(X)
-            settings = call.settings
-            assembly = Assembly(
-                rows, players, predictions, output_names, unit, settings, call.index.name, ids
-            )
+            exact = None
             not_exact = None
             if by_trees:
                 levels = None if call.index.efficient else call.index.as_rule()
@@ -242,11 +239,26 @@ class Explainer:
                     levels,
                     ahead=ahead,
                 )
-                if exact is not None:
-                    explained = output(predictions, np.arange(len(rows)))
-                    return replace(assembly, explained=explained).of_trees(exact)
+            compared = 0
+            if linear is not None and absent is not None:
+                linear, compared = self._predictor.linear(
+                    linear, ahead, rows, absent, predictions, output
+                )
+            assembly = Assembly(
+                rows,
+                players,
+                explained_of(linear, output, rows, predictions, np.arange(len(predictions))),
+                output_names,
+                self._predictor.unit(output),
+                call.settings,
+                call.index.name,
+                self._inputs.row_ids(X),
+            )
+            if exact is not None:
+                return assembly.of_trees(exact)
             assert absent is not None
-            shown = Shown(linear, ahead)
+            explained = assembly.explained
+            groups = self._predictor.groups(rows, absent, players, output, explained, linear)
             return sampled(
-                call, self._predictor, assembly, absent, predictions, output, not_exact, shown
+                call, self._predictor, groups, assembly, predictions, compared, not_exact
             )

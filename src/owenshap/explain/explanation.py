@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
 from owenshap.designs.indices import SHAPLEY
@@ -39,7 +40,7 @@ AXES_OF: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(NDArrayOperatorsMixin):
     """What each feature added to each row's prediction.
 
     Slices like an array, by number and by name: explanation[0], explanation[:10, "age"],
@@ -184,32 +185,14 @@ class Explanation:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype, copy=copy)
 
-    def __add__(self, other: Any) -> FloatArray:
-        return np.add(self.values, other)
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Functions of numpy and operators, as `explanation - other`, take it for its values."""
+        arrays = (each.values if isinstance(each, Explanation) else each for each in inputs)
+        return getattr(ufunc, method)(*arrays, **kwargs)
 
-    def __radd__(self, other: Any) -> FloatArray:
-        return np.add(other, self.values)
-
-    def __sub__(self, other: Any) -> FloatArray:
-        return np.subtract(self.values, other)
-
-    def __rsub__(self, other: Any) -> FloatArray:
-        return np.subtract(other, self.values)
-
-    def __mul__(self, other: Any) -> FloatArray:
-        return np.multiply(self.values, other)
-
-    def __rmul__(self, other: Any) -> FloatArray:
-        return np.multiply(other, self.values)
-
-    def __truediv__(self, other: Any) -> FloatArray:
-        return np.divide(self.values, other)
-
-    def __rtruediv__(self, other: Any) -> FloatArray:
-        return np.divide(other, self.values)
-
-    def __neg__(self) -> FloatArray:
-        return np.negative(self.values)
+    __eq__ = object.__eq__  # one object is itself alone, as in any collection
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
 
     @property
     def abs(self) -> FloatArray:

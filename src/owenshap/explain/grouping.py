@@ -54,7 +54,8 @@ class RowGroups:
         """Which players differ from something that may stand in for them, (rows, players): the
         others are null players.
         """
-        return self.players.any_of(self.absent.differs(self.rows))
+        differing = self.absent.differs(self.rows)
+        return self.players.any_of(differing) if self.players.grouped else differing
 
     @cached_property
     def counts(self) -> IntArray:
@@ -98,15 +99,10 @@ class RowGroups:
         many rows fit into memory together. Where a call `keeps` evaluations, games do. A row that
         learns for itself has the plan of its own live players.
         """
-        outputs = self.outputs
-        # from columns a game takes as much memory as it is given, however many rows it has
-        whole = self.linear is None
         tasks = []
         for n_players, plan in plans.items():
             same = np.flatnonzero(self.counts == n_players)
-            alone = plan.learns(n_players) or plan.estimator.adaptive(n_players, outputs)
-            fitting = rows_together(n_players, outputs, memory, whole)
-            step = 1 if alone else min(ROWS_TOGETHER, fitting)  # every row learns for itself
+            step = 1 if len(same) == 1 else self._together(plan, n_players, memory)
             for which in (same[start : start + step] for start in range(0, len(same), step)):
                 game: Game = self.game(which, draws.get(n_players), memory)
                 if keeps:
@@ -116,6 +112,15 @@ class RowGroups:
                     own = plan_of(plan, np.flatnonzero(self.live[which[0]]))
                 tasks.append(Task(game, own, None if ranges is None else ranges[which]))
         return tasks
+
+    def _together(self, plan: Plan, n_players: int, memory: int) -> int:
+        """How many rows with so many live players play one game, at most."""
+        outputs = self.outputs
+        if plan.goes_alone(n_players, outputs):
+            return 1  # every row learns for itself
+        # from columns a game takes as much memory as it is given, however many rows it has
+        whole = self.linear is None
+        return min(ROWS_TOGETHER, rows_together(n_players, outputs, memory, whole))
 
     def game(self, which: IntArray, draws: int | None, memory: int) -> ModelGame:
         """The game of these rows, which have as many live players."""

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.doubts import told_doubts
-from owenshap.explain.explanation import PLAYERS, ROWS, Explanation
-from owenshap.explain.tables import html_table, text_table
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.matching import check_explanation
+from owenshap.explain.tables import Table
+from owenshap.explain.words import percent
+from owenshap.statistics.intervals import FEW_REPLICATES
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.tables.frame_pandas import tidy
-
-if TYPE_CHECKING:
-    import pandas
 
 Rows: TypeAlias = Literal["drawn", "fixed"]
 DRAWN: Literal["drawn"] = "drawn"
 FIXED: Literal["fixed"] = "fixed"
-FEWEST_ROWS = 10  # below, the spread over rows is too uncertain for an interval about their mean
+FEWEST_ROWS = FEW_REPLICATES  # fewer tell as little of their spread as so few replicates do
 ABOUT = {
     DRAWN: "of the choice of rows and of the estimation: about all rows that these were drawn from",
     FIXED: "of the estimation: about these rows and no others",
@@ -28,8 +27,8 @@ ABOUT = {
 """What an interval is of, in words."""
 
 
-@dataclass(frozen=True, eq=False)
-class Importance:
+@dataclass(frozen=True, eq=False, repr=False)
+class Importance(Table):
     """The mean |value| of each feature over rows, the most important first.
 
     A table: `print` shows it, a notebook too, `to_frame()` gives it to pandas.
@@ -63,11 +62,7 @@ class Importance:
     @property
     def intervals(self) -> str:
         """What the intervals are of, in words."""
-        return f"{100 * self.confidence:g} % intervals, {ABOUT[self.rows]}"
-
-    def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame: one line per feature, and per output where there are several."""
-        return tidy(self._columns())
+        return f"{percent(self.confidence)} intervals, {ABOUT[self.rows]}"
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.values)
@@ -82,12 +77,6 @@ class Importance:
 
     def _notes(self) -> list[str]:
         return [self.intervals, *([self.doubtful] if self.doubtful else [])]
-
-    def __repr__(self) -> str:
-        return text_table(self._title(), self._columns(), self._notes())
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title(), self._columns(), self._notes())
 
 
 def importance(explanation: Explanation, *, rows: Rows | None = None) -> Importance:
@@ -123,7 +112,7 @@ def importance(explanation: Explanation, *, rows: Rows | None = None) -> Importa
     >>> owenshap.importance(explainer(rows), rows="fixed").feature_names
     ['feature 1', 'feature 2', 'feature 0']
     """
-    check_rows(explanation)
+    check_explanation(explanation, rows=True)
     rows = settled_rows(rows, len(explanation))
     strength = explanation.abs
     mean = strength.mean(axis=0)
@@ -147,20 +136,6 @@ def importance(explanation: Explanation, *, rows: Rows | None = None) -> Importa
         unit=explanation.unit,
         doubtful=told_doubts(explanation),
     )
-
-
-def check_rows(explanation: Explanation, what: str = "explanation") -> None:
-    """An error unless it is an explanation of at least one row and one feature."""
-    if not isinstance(explanation, Explanation):
-        got = type(explanation).__name__
-        raise InputError(what, "be an owenshap Explanation", got, "An Explainer returns them")
-    if ROWS not in explanation.axes or PLAYERS not in explanation.axes:
-        missing = "one row" if ROWS not in explanation.axes else "one feature"
-        advice = "Give the whole explanation, or a slice such as explanation[:10]"
-        raise InputError(what, "be of several rows and all features", missing, advice)
-    if 0 in explanation.shape:
-        got = f"shape {explanation.shape}"
-        raise InputError(what, "have at least one row and one feature", got, "Slice less")
 
 
 def settled_rows(rows: Rows | None, count: int) -> Rows:

@@ -25,7 +25,7 @@ from owenshap.run.task import Plan, Settings, Shared, checked_budget
 from owenshap.statistics.goal import USUAL, Until, checked_until
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Meter, shown, silent
+from owenshap.support.progress import Meter, meter, shown, silent
 from owenshap.tables import Table, as_table, own_copy, row_ids
 
 
@@ -67,7 +67,7 @@ class Inputs:
         if background is not None:
             given = of_background(background, background_weights, feature_names)
             self.background = Absent(model.prepare(given.table), given.weights)
-            self._players_of(given.table.names)  # a wrong group is an error now, not at a call
+            self.players(given.table)  # a wrong group is an error now, not at a call
 
     @property
     def by_cover(self) -> bool:
@@ -107,9 +107,7 @@ class Inputs:
 
     def players(self, rows: Table) -> Players:
         """The players of these rows; those of the last rows where features are called the same."""
-        return self._players_of(rows.names)
-
-    def _players_of(self, names: list[str]) -> Players:
+        names = rows.names
         if self._last_players is None or self._last_names != names:
             self._last_players = Players.of(names, self.groups)
             self._last_names = [*names]
@@ -204,12 +202,15 @@ class Call:
 
     def shown(self, rows: Table) -> AbstractContextManager[Call]:
         """The call with a bar for these rows, which is there as long as this is."""
-        return nullcontext(self) if self.progress is False else self._with_bar(rows)
+        if self.progress is False:
+            return nullcontext(self)
+        report = meter(self.progress, "explaining", len(rows))
+        return nullcontext(self) if report is silent else self._with_bar(report, len(rows))
 
     @contextmanager
-    def _with_bar(self, rows: Table) -> Iterator[Call]:
-        with shown(self.progress, "explaining", len(rows)) as report:
-            yield self if report is silent else replace(self, report=report)
+    def _with_bar(self, report: Meter, rows: int) -> Iterator[Call]:
+        with shown(report, "explaining", rows):
+            yield replace(self, report=report)
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

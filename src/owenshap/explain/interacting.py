@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.designs.indices import Index, as_index
+from owenshap.designs.indices import as_index
 from owenshap.estimators import Estimator
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.explainer import Explainer
@@ -129,18 +129,11 @@ class Interacting(Explainer):
         if method not in ("auto", TREES):
             settled_method(method, 1, budget)
         rows, absent = self._inputs.rows(X)
-        check_size(len(self._inputs.players(rows)), len(rows), 1, self._memory)
+        players = self._inputs.players(rows)
+        check_size(len(players), len(rows), 1, self._memory)
         if not (self._trees.known or absent is None or method == TREES):
             return None
         settings = Settings.checked(seed, confidence, True, self._memory)
-        return self._of_trees(X, method, chosen, settings)
-
-    def _of_trees(
-        self, X: Any, method: str | Estimator, index: Index, settings: Settings
-    ) -> Interactions | None:
-        """Those of a sum over trees; None where it is sampled."""
-        rows, absent = self._inputs.rows(X)
-        players = self._inputs.players(rows)
         predictions, _ = self._predictor.timed_predictions(rows)
         output, output_names = self._predictor.chosen(self._output, predictions)
         exact, _ = self._trees.chosen(
@@ -151,12 +144,12 @@ class Interacting(Explainer):
             players,
             predictions,
             output,
-            index.as_rule(),
+            chosen.as_rule(),
             pairs=True,
         )
         if exact is None:
             return None
         unit = self._predictor.unit(output)
         explained = output(predictions, np.arange(len(rows)))
-        assembly = Assembly(rows, players, explained, output_names, unit, settings, index.name)
+        assembly = Assembly(rows, players, explained, output_names, unit, settings, chosen.name)
         return assembly.pairs_of_trees(exact)

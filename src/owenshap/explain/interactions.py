@@ -14,8 +14,8 @@ from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
 from owenshap.explain.indexing import resolve
-from owenshap.explain.tables import GLANCE, html_table, text_table
-from owenshap.explain.words import counted, fitted, named_outputs
+from owenshap.explain.tables import html_table, text_table
+from owenshap.explain.words import FEW_LINES, counted, fitted, named_outputs
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.extras import needed
 from owenshap.support.units import PREDICTION
@@ -148,36 +148,34 @@ class Interactions:
         """
         from owenshap.tables.frame_pandas import tidy
 
-        place = self.axes.index(PLAYERS)
-        first, second = np.triu_indices(len(self.feature_names), 1)
-
-        def of_pairs(array: FloatArray) -> FloatArray:
-            flat = np.moveaxis(np.asarray(array), (place, place + 1), (0, 1))
-            return 2 * flat[first, second]  # (pairs, …): rows, outputs
-
-        value = of_pairs(self.values)
-        order = np.argsort(-np.abs(value), axis=None, kind="stable")[:top]
-        at = np.unravel_index(order, value.shape)
-        others = dict(
-            zip([each for each in self.axes if each in (ROWS, OUTPUTS)], at[1:], strict=True)
-        )
-        names = np.array(self.feature_names, object)
+        value = self._whole(self.values)
+        at = _largest_first(value, top)
         columns: dict[str, Any] = {}
-        if ROWS in others:
-            columns["row"] = others[ROWS]
-        columns |= {"first": names[first[at[0]]], "second": names[second[at[0]]]}
-        if OUTPUTS in others:
-            known = self.output_names
-            columns["output"] = (
-                others[OUTPUTS] if known is None else np.array(known, object)[others[OUTPUTS]]
-            )
+        if ROWS in self.axes:
+            columns["row"] = at[1]
+        columns |= self._names_of_pairs(at[0], self.feature_names)
+        if OUTPUTS in self.axes:
+            names = self.output_names
+            columns["output"] = at[-1] if names is None else np.array(names, object)[at[-1]]
         columns["value"] = value[at]
-        columns["standard_error"] = of_pairs(self.standard_errors)[at]
-        columns["lower"], columns["upper"] = of_pairs(self.lower)[at], of_pairs(self.upper)[at]
-        spot = tuple(at[1:])
-        doubtful = np.asarray(self.doubtful, object)
-        columns["doubtful"] = doubtful[spot] if spot else np.full(len(order), doubtful[()], object)
+        columns["standard_error"] = self._whole(self.standard_errors)[at]
+        columns["lower"] = self._whole(self.lower)[at]
+        columns["upper"] = self._whole(self.upper)[at]
+        columns["doubtful"] = np.broadcast_to(self.doubtful, value.shape)[at]
         return tidy(columns)
+
+    def _whole(self, array: FloatArray) -> FloatArray:
+        """Both cells of each pair together, (pairs[, rows][, outputs])."""
+        place = self.axes.index(PLAYERS)
+        cells = np.moveaxis(array, (place, place + 1), (0, 1))
+        whole: FloatArray = 2 * cells[np.triu_indices(len(self.feature_names), 1)]
+        return whole
+
+    def _names_of_pairs(self, pairs: IntArray, names: list[str]) -> dict[str, Any]:
+        """Names of the players of pairs with these numbers."""
+        players = np.triu_indices(len(names), 1)
+        places = zip(("first", "second"), players, strict=True)
+        return {column: [names[player] for player in each[pairs]] for column, each in places}
 
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation of interaction values, for shap's own plots."""
@@ -202,29 +200,20 @@ class Interactions:
         """Columns of a small table: of one row its pairs with their intervals, of many rows pairs
         by their mean strength.
         """
-        one = self[0] if ROWS in self.axes and len(self) == 1 else self
-        place = one.axes.index(PLAYERS)
-        first, second = np.triu_indices(len(one.feature_names), 1)
-        known = {"value": one.values}
-        if not np.array_equal(one.lower, one.upper):  # exact ones have no intervals to tell
-            known |= {"lower": one.lower, "upper": one.upper}
-        for name, array in known.items():
-            both = np.moveaxis(array, (place, place + 1), (0, 1))
-            known[name] = 2 * both[first, second]  # (pairs[, rows][, outputs])
+        one = of_single_row(self)
+        shown = {"value": one._whole(one.values)}
         if ROWS in one.axes:
-            known = {f"mean |value| over {len(one):,} rows": np.abs(known["value"]).mean(axis=1)}
-        sizes = np.abs(next(iter(known.values())))
-        order = np.argsort(-sizes, axis=None, kind="stable")
-        at = np.unravel_index(order, sizes.shape)
-        names = fitted(one.feature_names)
-        columns: dict[str, Any] = {
-            "first": [names[player] for player in first[at[0]]],
-            "second": [names[player] for player in second[at[0]]],
-        }
+            mean = np.abs(shown["value"]).mean(axis=1)
+            shown = {f"mean |value| over {len(one):,} rows": mean}
+        elif not np.array_equal(one.lower, one.upper):  # exact ones have no intervals to tell
+            shown |= {"lower": one._whole(one.lower), "upper": one._whole(one.upper)}
+        sizes = next(iter(shown.values()))
+        at = _largest_first(sizes, None)
+        columns = one._names_of_pairs(at[0], fitted(one.feature_names))
         if OUTPUTS in one.axes:
             outputs = named_outputs(one.output_names, sizes.shape[-1])
             columns["output"] = [outputs[number] for number in at[-1]]
-        return columns | {name: each[at] for name, each in known.items()}
+        return columns | {name: each[at] for name, each in shown.items()}
 
     def _title(self) -> str:
         counts = dict(zip(self.axes, self.shape, strict=True))
@@ -245,9 +234,21 @@ class Interactions:
     def __repr__(self) -> str:
         if 0 in self.shape:
             return self._title()
-        return text_table(self._title(), self._strongest(), self._notes(), GLANCE)
+        return text_table(self._title(), self._strongest(), self._notes(), FEW_LINES)
 
     def _repr_html_(self) -> str:
         if 0 in self.shape:
             return f"<div>{self._title()}</div>"
         return html_table(self._title(), self._strongest(), self._notes())
+
+
+def of_single_row(interactions: Interactions) -> Interactions:
+    """Those of the row where there is one alone, without the axis of rows."""
+    single = ROWS in interactions.axes and len(interactions) == 1
+    return interactions[0] if single else interactions
+
+
+def _largest_first(values: FloatArray, top: int | None) -> tuple[IntArray, ...]:
+    """Places of the cells of an array, those of the largest sizes first."""
+    order = np.argsort(-np.abs(values), axis=None, kind="stable")[:top]
+    return np.unravel_index(order, values.shape)

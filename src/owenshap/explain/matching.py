@@ -1,4 +1,4 @@
-"""What explanations must have in common to be compared or joined, and the rows that two share."""
+"""What explanations must be to be shown, compared or joined, and the rows that two share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,46 @@ from numpy.typing import NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import PLAYERS, ROWS, Explanation
-from owenshap.explain.importance import check_rows
+from owenshap.explain.indexing import resolve
 from owenshap.support.arrays import BoolArray
 from owenshap.tables.base import equal_objects
 
 UNPAIRED = "Give frames with an index that names the rows, or paired=False to compare other rows"
+
+
+def check_explanation(
+    explanation: Explanation, what: str = "explanation", *, rows: bool | None = None
+) -> None:
+    """An error unless it is an explanation of all features, and of several rows (True), one
+    (False) or either (None).
+    """
+    if not isinstance(explanation, Explanation):
+        got = type(explanation).__name__
+        raise InputError(what, "be an owenshap Explanation", got, "An Explainer returns them")
+    if PLAYERS not in explanation.axes:
+        advice = "Give explanation[0] or explanation[:10]"
+        raise InputError(what, "be of all features", "one feature", advice)
+    if 0 in explanation.shape:
+        got = f"shape {explanation.shape}"
+        raise InputError(what, "have at least one row and one feature", got, "Slice less")
+    if rows is False and ROWS in explanation.axes:
+        got = f"{len(explanation)} rows"
+        raise InputError(what, "be of one row", got, "Pick one, as in explanation[0]")
+    if rows is True and ROWS not in explanation.axes:
+        advice = "Give several, as in explanation[:10]; plots.waterfall shows one row"
+        raise InputError(what, "be of several rows", "one row", advice)
+
+
+def place_of(key: str | int, explanation: Explanation, what: str) -> int:
+    """The number of a feature that is given by its name or number."""
+    names = explanation.feature_names
+    place = resolve((slice(None), key), explanation.axes, {PLAYERS: names})[PLAYERS]
+    if not isinstance(place, int):
+        raise InputError(what, "be one feature", key, "Give its name or its number")
+    if not -len(names) <= place < len(names):
+        rule = f"be a number below {len(names)}, the number of features"
+        raise InputError(what, rule, key, "Give its name, or a number from 0 on")
+    return place % len(names)
 
 
 def check_alike(name: str, one: Any, other: Any) -> None:
@@ -35,13 +70,7 @@ def alike(first: Explanation, second: Explanation) -> Explanation:
     compared.
     """
     for what, each in (("first", first), ("second", second)):
-        if not isinstance(each, Explanation):
-            got = type(each).__name__
-            raise InputError(what, "be an owenshap Explanation", got, "An Explainer returns them")
-        if PLAYERS not in each.axes:
-            raise InputError(what, "be of all features", "one feature", "Give all of them")
-        if ROWS in each.axes:
-            check_rows(each, what)
+        check_explanation(each, what)
     check_alike("axes", first.axes, second.axes)
     if first.unit != second.unit:
         units = f"{first.unit or 'unknown'} and {second.unit or 'unknown'}"
@@ -51,8 +80,8 @@ def alike(first: Explanation, second: Explanation) -> Explanation:
     check_alike("output_names", first.output_names, second.output_names)
     check_alike("confidence", first.confidence, second.confidence)
     check_alike("feature_names", sorted(first.feature_names), sorted(second.feature_names))
-    place_of = {name: place for place, name in enumerate(second.feature_names)}
-    places = [place_of[name] for name in first.feature_names]
+    place = {name: place for place, name in enumerate(second.feature_names)}
+    places = [place[name] for name in first.feature_names]
     return second[(slice(None),) * second.axes.index(PLAYERS) + (np.array(places),)]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, ROWS
-from owenshap.explain.interactions import Interactions
+from owenshap.explain.interactions import Interactions, of_single_row
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -35,17 +35,14 @@ class PairSummary:
             advice = "As in interactions.of_output(0)"
             got = f"{interactions.shape[-1]} outputs"
             raise InputError("interactions", "be of one output", got, advice)
-        single = ROWS not in interactions.axes or len(interactions) == 1
-        twice = 2 - np.eye(len(interactions.feature_names))  # both cells of a pair
-        values, lower, upper = (
-            array if ROWS not in interactions.axes else array[0] if single else array
-            for array in (interactions.values, interactions.lower, interactions.upper)
-        )
-        if single:
-            known = (lower > 0) | (upper < 0)
-            return cls(values * twice, known, interactions.feature_names, True)
-        mean = np.abs(values).mean(axis=0) * twice
-        return cls(mean, np.ones_like(mean, np.bool_), interactions.feature_names, False)
+        names = interactions.feature_names
+        twice = 2 - np.eye(len(names))  # both cells of a pair
+        one = of_single_row(interactions)
+        if ROWS not in one.axes:
+            known = (one.lower > 0) | (one.upper < 0)
+            return cls(one.values * twice, known, names, True)
+        mean = np.abs(one.values).mean(axis=0) * twice
+        return cls(mean, np.ones_like(mean, np.bool_), names, False)
 
     def strongest_players(self, count: int) -> IntArray:
         """So many players, those first that have most in what they add alone and together."""

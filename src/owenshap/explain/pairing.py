@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +15,11 @@ from owenshap.explain.interactions import PARTNERS, Interactions
 from owenshap.run.answers import Answers, Shares
 from owenshap.run.keeping import KeptRow
 from owenshap.statistics.intervals import normal_quantile
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import USUAL_MEMORY, FloatArray
 
 ARRAYS = ("values", "standard_errors", "lower", "upper")  # of every cell
-MOST_PLAYERS = 2000  # a matrix of more takes 32 MB for each row and output, and is never looked at
+# 2,000: the four matrices of one row and output take half of the usual memory
+MOST_PLAYERS = math.isqrt(USUAL_MEMORY // (2 * len(ARRAYS) * np.dtype(np.float64).itemsize))
 
 
 def check_size(n_players: int, rows: int, outputs: int, memory: int) -> None:
@@ -89,15 +91,16 @@ def explanation_under(explanation: Explanation, index: Any) -> Explanation:
         if each is not None:
             answers = Answers(each.kept, Shares(values[row, each.live], errors[row, each.live]))
             values[row, each.live], errors[row, each.live] = answers.values(chosen)
-    half = normal_quantile((1 - explanation.confidence) / 2) * errors
     if OUTPUTS not in explanation.axes:
-        values, errors, half = values[..., 0], errors[..., 0], half[..., 0]
+        values = values[..., 0]
+        errors = errors[..., 0]
+    lower, upper = interval_ends(values, errors, explanation.confidence)
     return replace(
         explanation,
         values=values,
         standard_errors=errors,
-        lower=values - half,
-        upper=values + half,
+        lower=lower,
+        upper=upper,
         index=chosen.name,
         kept=None,
     )

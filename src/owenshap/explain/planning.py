@@ -13,6 +13,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
+from owenshap.estimators.base import default_budget
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import LITTLE, MORE, Predictor, Trial
@@ -21,7 +22,6 @@ from owenshap.run.cost import Cost
 from owenshap.run.plan import (
     DRAWN,
     LINEAR,
-    default_budget,
     drawn_pays,
     feasible_plan,
     kept_plan,
@@ -223,7 +223,7 @@ class Planner:
         whole = shared.seconds / (rows * self._averaged)
         little = min(LITTLE, TRIED * shared.seconds)
         seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, little)
-        return min(share, whole / (seconds * self.trial.slowness))
+        return min(share, whole / (seconds * self.trial.pace.slowness))
 
     def _within_share(self, plan: Plan, n_players: int) -> Plan:
         """The plan with which a row can begin well within its share of what rows have together, and

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly, Estimated
 from owenshap.explain.closed_form import in_closed_form
@@ -13,10 +11,8 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.planning import planned
-from owenshap.explain.predicting import Predictor, Shown, Trial, explained_of
+from owenshap.explain.predicting import Predictor, Trial
 from owenshap.explain.valued_ahead import valued_ahead
-from owenshap.games.masking import Absent
-from owenshap.games.outputs import Output
 from owenshap.run.allocation import Allocation
 from owenshap.run.semivalues import answered
 from owenshap.support.arrays import FloatArray
@@ -25,31 +21,18 @@ from owenshap.support.arrays import FloatArray
 def sampled(
     call: Call,
     predictor: Predictor,
+    groups: RowGroups,
     assembly: Assembly,
-    absent: Absent,
     predictions: FloatArray,
-    output: Output,
+    checked: int,
     not_exact: str | None,
-    shown: Shown,
 ) -> Explanation:
-    """The explanation of rows whose predictions (rows, k) are known; `not_exact` says why it is not
-    from trees.
+    """The explanation of rows whose predictions (rows, k) are known; so many composites were
+    predicted to see whether the model begins with a linear step, and `not_exact` says why it is
+    not explained from its trees.
     """
-    rows = assembly.rows
-    linear, checked = predictor.linear(shown, rows, absent, predictions, output)
-    explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
-    assembly = replace(assembly, explained=explained)
-    if output.function is not None:
-        output = replace(output, gives=explained.shape[1])
-    groups = RowGroups(
-        predictor.model,
-        rows,
-        absent,
-        assembly.players,
-        output,
-        predictor.rows_at_once(rows),
-        linear,
-    )
+    rows = groups.rows
+    linear = groups.linear
     if call.method == "auto":
         closed, more = in_closed_form(call, predictor, groups, assembly, predictions, not_exact)
         if closed is not None:
@@ -58,7 +41,7 @@ def sampled(
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
-    asked = linear is None or output.function is not None
+    asked = linear is None or groups.output.function is not None
     if not asked and not assembly.agrees(done):
         # the model is not what it was when its first step was found linear
         groups = replace(groups, linear=None)

@@ -154,10 +154,7 @@ def _hashable(ids: Any) -> Any:
     """Names of rows, of which lists were tuples: the levels of an index."""
     if not isinstance(ids, np.ndarray):
         return tuple(ids) if isinstance(ids, list) else ids
-    names = np.empty(ids.shape, object)
-    for place, each in np.ndenumerate(ids):
-        names[place] = tuple(each) if isinstance(each, list) else each
-    return names
+    return np.fromiter(map(_hashable, ids.flat), object, ids.size).reshape(ids.shape)
 
 
 def _is_numbers(value: Any) -> bool:
@@ -212,7 +209,4 @@ def _restored_field(value: Any) -> Any:
     cells = _restored(value["array"])
     if not isinstance(cells, list):
         raise ValueError("an array that is no list")
-    array: NDArray[Any] = np.empty(len(cells), object)
-    for place, cell in enumerate(cells):
-        array[place] = cell
-    return array.reshape(value["shape"])
+    return np.fromiter(cells, object, len(cells)).reshape(value["shape"])

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
 from owenshap.explain.importance import importance
 from owenshap.explain.words import LONGEST_NAME, Digits, fitted
 from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
@@ -28,7 +27,8 @@ class Line:
     value: float
     half_widths: tuple[float, float] | None
     """How far the interval reaches below and above the value; None where there is none."""
-    players: int = 1
+    players: int
+    """How many features it is of; 0: of none, what all leave to the prediction."""
     doubtful: bool = False
     """Whether its interval may mislead."""
 
@@ -50,53 +50,6 @@ class Line:
     def half_width(self) -> float | None:
         """Of the interval, the longer side; None where there is no interval, or no doubt."""
         return max(self.half_widths) or None if self.half_widths else None
-
-
-def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool = False) -> None:
-    """An error unless there are all features, several rows (True), one row (False) or either
-    (None), and one output.
-    """
-    if not isinstance(explanation, Explanation):
-        raise InputError(
-            "explanation",
-            "be an owenshap Explanation",
-            type(explanation).__name__,
-            "An Explainer returns them",
-        )
-    if OUTPUTS in explanation.axes and not outputs:
-        count = explanation.shape[-1]
-        pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
-        raise InputError(
-            "explanation",
-            "be of one output",
-            f"{count} outputs",
-            f"Pick one, as in explanation[..., {pick}]",
-        )
-    if PLAYERS not in explanation.axes:
-        raise InputError(
-            "explanation",
-            "be of all features",
-            "one feature",
-            "Give explanation[0] or explanation[:10]",
-        )
-    if 0 in explanation.shape:
-        raise InputError(
-            "explanation",
-            "have at least one row and one feature",
-            f"shape {explanation.shape}",
-            "Slice less",
-        )
-    if rows is False and ROWS in explanation.axes:
-        raise InputError(
-            "explanation",
-            "be of one row",
-            f"{len(explanation)} rows",
-            "Pick one, as in explanation[0]",
-        )
-    if rows is True and ROWS not in explanation.axes:
-        raise InputError(
-            "explanation", "be of several rows", "one row", "Use bar or waterfall for a single row"
-        )
 
 
 def checked_count(max_display: int) -> int:
@@ -121,20 +74,22 @@ def lines(explanation: Explanation, max_display: int, longest: int = LONGEST_NAM
     that hold for any dependence are as wide as all their intervals together.
     """
     many = ROWS in explanation.axes
-    values = np.abs(explanation.values).mean(axis=0) if many else explanation.values
-    below = explanation.values - explanation.lower
-    above = explanation.upper - explanation.values
+    cells = (explanation.values, explanation.lower, explanation.upper)
     if many:
-        below, above = importance_half_widths(explanation)
+        table = importance(explanation)
+        back = np.argsort(table.order)
+        cells = (table.values[back], table.lower[back], table.upper[back])
+    values, lower, upper = cells
     order, others = ranked(np.abs(values), max_display)
     doubtful = bool(is_doubtful(explanation).mean() > 0.5)
     result = []
     names = fitted([explanation.feature_names[player] for player in order], longest)
     for player, name in zip(order.tolist(), names, strict=True):
         label = name if many else f"{name} = {text_of(explanation.data[player])}"
-        reach = (float(below[player]), float(above[player]))
+        value = values[player]
+        reach = (float(value - lower[player]), float(upper[player] - value))
         known = None if np.isnan(reach).any() else reach
-        result.append(Line(label, float(values[player]), known, doubtful=doubtful))
+        result.append(Line(label, float(value), known, 1, doubtful))
     if len(others):
         result.append(
             Line(others_label(len(others)), float(values[others].sum()), None, len(others))
@@ -157,10 +112,7 @@ def reach(shown: list[Line]) -> tuple[float, float]:
     Many other features together do not make all others small: a bar of theirs that is much longer
     is cut.
     """
-    ends = [
-        0.0,
-        *(end for line in shown if line.players <= 1 for end in (line.value, *line.interval)),
-    ]
+    ends = [0.0, *(end for line in shown if line.players <= 1 for end in line.interval)]
     low, high = min(ends), max(ends)
     others = sum(line.value for line in shown if line.players > 1)
     if abs(others) <= 1.5 * max(-low, high):
@@ -176,22 +128,12 @@ def with_gap(explanation: Explanation, shown: list[Line]) -> list[Line]:
     ends = max(abs(float(explanation.base_values)), abs(float(explanation.predictions)))
     if abs(gap) <= max(ROUNDING * ends, 0.005 * max(abs(line.value) for line in shown)):
         return shown
-    return [*shown, Line("gap", gap, None, players=0)]
+    return [*shown, Line("gap", gap, None, 0)]
 
 
 def others_label(count: int) -> str:
     """The name of the line that sums up so many features."""
     return f"{count:,} other features"
-
-
-def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatArray]:
-    """How far the interval of each feature's mean |value| over rows reaches down and up,
-    (players,); nan: no interval. It is the one that `owenshap.importance` gives.
-    """
-    table = importance(explanation)
-    below, above = table.values - table.lower, table.upper - table.values
-    back = np.argsort(table.order)
-    return below[back], above[back]
 
 
 def has_intervals(explanation: Explanation) -> bool:

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from owenshap.explain.words import Digits
+from owenshap.explain.words import MOST_LINES, Digits
+from owenshap.tables.frame_pandas import tidy
 
-MOST_LINES = 20  # that fit a screen; the others are counted
-GLANCE = 6  # lines, or outputs side by side, that are seen at a glance
-CELL = "padding:1px 12px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
+if TYPE_CHECKING:
+    import pandas
+
 FAINT = "opacity:.65"
+
+
+class Table(ABC):
+    """Results as a table: `print` shows it, a notebook too, `to_frame()` gives it to pandas."""
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Any]:
+        """By name: lists of text, arrays of numbers."""
+
+    @abstractmethod
+    def _title(self) -> str: ...
+
+    @abstractmethod
+    def _notes(self) -> list[str]:
+        """Lines below the table."""
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas DataFrame: one line per feature, and per output where there are several."""
+        return tidy(self._columns())
+
+    def __repr__(self) -> str:
+        return text_table(self._title(), self._columns(), self._notes())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self._columns(), self._notes())
 
 
 def text_table(
@@ -34,26 +62,33 @@ def text_table(
 def html_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:
     """The same for a notebook, without scripts, on light and on dark."""
     sides = ["left" if _is_text(column) else "right" for column in columns.values()]
-    lines = [list(columns), *zip(*(_written(column) for column in columns.values()), strict=True)]
-    rows = "".join(
-        "<tr style='background:none'>"
-        + "".join(
-            f"<td style='{CELL}{side}{';' + FAINT if number == 0 else ''}'>{escape(text)}</td>"
-            for side, text in zip(sides, line, strict=True)
-        )
-        + "</tr>"
-        for number, line in enumerate(lines)
+    cells = (_written(column, MOST_LINES) for column in columns.values())
+    lines = [map(escape, line) for line in zip(*cells, strict=True)]
+    head = [f"<span style='{FAINT}'>{escape(name)}</span>" for name in columns]
+    rows = [zip(sides, line, strict=True) for line in (head, *lines)]
+    below = "<br>".join(escape(each) for each in [*_more(columns, MOST_LINES), *notes])
+    return html_block(title, f"{html_rows(rows)}<span style='{FAINT}'>{below}</span>")
+
+
+def html_block(title: str, body: str) -> str:
+    """A title, further lines of it faint, and what stands below."""
+    first, *others = map(escape, title.split("\n"))
+    faint = "".join(f"<div style='{FAINT}'>{line}</div>" for line in others)
+    return f"<div style='font-size:13px;line-height:1.4'><b>{first}</b>{faint}{body}</div>"
+
+
+def html_rows(rows: Iterable[Iterable[tuple[str, str]]]) -> str:
+    """A table of cells, each the side at which it stands and its HTML."""
+    cell = "padding:1px 12px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
+    lines = (
+        "".join(f"<td style='{cell}{side}'>{content}</td>" for side, content in row) for row in rows
     )
-    below = "<br>".join(escape(each) for each in [*_more(columns), *notes])
+    body = "".join(f"<tr style='background:none'>{line}</tr>" for line in lines)
     style = "border-collapse:collapse;border:0;color:inherit;margin:4px 0 0 0;font-size:inherit"
-    return (
-        f"<div style='font-size:13px;line-height:1.4'><b>{escape(title)}</b>"
-        f"<table style='{style}'><tbody>{rows}</tbody></table>"
-        f"<span style='{FAINT}'>{below}</span></div>"
-    )
+    return f"<table style='{style}'><tbody>{body}</tbody></table>"
 
 
-def _written(column: Any, most: int = MOST_LINES) -> list[str]:
+def _written(column: Any, most: int) -> list[str]:
     if _is_text(column):
         return [str(each) for each in column[:most]]
     digits = Digits.of(np.nan_to_num(np.asarray(column, float)))
@@ -67,7 +102,7 @@ def _is_text(column: Any) -> bool:
     return not isinstance(column, np.ndarray)
 
 
-def _more(columns: dict[str, Any], most: int = MOST_LINES) -> list[str]:
+def _more(columns: dict[str, Any], most: int) -> list[str]:
     """How many lines are not shown."""
     rest = len(next(iter(columns.values()))) - most
     if rest <= 0:

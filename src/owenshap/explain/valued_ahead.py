@@ -9,7 +9,8 @@ from owenshap.estimators.base import Passes
 from owenshap.fast import fused_stars
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.run.blocks import all_drawn, in_draws
-from owenshap.run.task import CALL_NUMBERS, Settings, Task
+from owenshap.run.task import Settings, Task
+from owenshap.support.arrays import CALL_NUMBERS
 
 
 def valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
@@ -62,7 +63,9 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
         return None
     if not fused_stars.fits(game.linear):
         return None
-    first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
+    first, *others = all_drawn(
+        game.n_players, None, plan.estimator, settings.seed, in_draws(plan, game.n_players)
+    )
     design = first.design.joined([block.design for block in others])
     return (
         (game, design) if isinstance(design, Stars) and game.joins(design, CALL_NUMBERS) else None

@@ -9,7 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+MOST_LINES = 12  # of a list on a screen or a page; the others are counted
+FEW_LINES = MOST_LINES // 2  # of what is printed in passing, and outputs side by side
+NAMED = 3  # features or pairs that one sentence names
 LONGEST_NAME = 32  # characters: longer ones leave no room for the bars
+LONGEST_CELL = 18  # characters of a value, a category or an output, which stands beside names
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -75,6 +79,11 @@ def _in_common(texts: list[str]) -> int:
 def counted(count: int, what: str) -> str:
     """'1 row', '2,000 rows'."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """0.95 as '95 %'."""
+    return f"{100 * share:g} %"
 
 
 def named_outputs(names: Sequence[str] | None, count: int) -> Sequence[str]:

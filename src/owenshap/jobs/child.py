@@ -17,7 +17,7 @@ from typing import Any
 from owenshap.errors import InputError, MissingExtraError
 from owenshap.support.extras import needed
 
-WATCHED = 1.0  # seconds between two looks of a child at whether its parent lives
+WATCH_SECONDS = 1.0  # between two looks of a child at whether its parent lives
 
 
 class TimedOutError(Exception):
@@ -54,16 +54,16 @@ class Child:
         try:
             self._ours.send_bytes(said)
             if not self._ours.poll(seconds):
-                self.end()
+                self.close()
                 raise TimedOutError(f"timed out after {seconds:.3g} s")
             worked, result = self._ours.recv()
         except (EOFError, ConnectionError) as error:
-            raise EndedError(f"ended its process (exit code {self.end()})") from error
+            raise EndedError(f"ended its process (exit code {self.close()})") from error
         if not worked:
             raise result
         return result
 
-    def end(self) -> int | None:
+    def close(self) -> int | None:
         """End it, whatever it does."""
         if self._process is None:
             return None
@@ -88,8 +88,7 @@ class Child:
         theirs.close()
 
     def __del__(self) -> None:
-        with suppress(Exception):
-            self.end()
+        self.close()
 
 
 def pickled(thing: Any) -> bytes:
@@ -111,20 +110,16 @@ def pickled(thing: Any) -> bytes:
 
 
 _MAIN = "import sys; from owenshap.jobs.child import serve; serve(int(sys.argv[1]))"
-_own = threading.local()
 
 
-def child() -> Child:
-    """The child of this thread."""
-    if not hasattr(_own, "child"):
-        _own.child = Child()
-    return _own.child
+class _OfThread(threading.local):
+    """What each thread has for itself."""
+
+    def __init__(self) -> None:
+        self.child = Child()
 
 
-def end_child() -> None:
-    """End the child of this thread, if there is one."""
-    if hasattr(_own, "child"):
-        _own.child.end()
+OF_THREAD = _OfThread()
 
 
 def serve(handle: int) -> None:
@@ -161,5 +156,5 @@ def _answer(answer: tuple[bool, Any]) -> bytes:
 def _watch(parent: int) -> None:
     """End with the parent, however that ends."""
     while os.getppid() == parent:
-        time.sleep(WATCHED)
+        time.sleep(WATCH_SECONDS)
     os._exit(1)

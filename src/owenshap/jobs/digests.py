@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from owenshap.support.arrays import CACHED
+from owenshap.support.extras import needed
 from owenshap.tables import as_array
 
-ROWS_AT_A_TIME = 1 << 16  # of data in memory, where what is made of them takes as much again
+ROWS_AT_A_TIME = CACHED // 2  # of data in memory: a number of each, and what it is made of
 
 
 def digest_of(data: Any) -> str:
@@ -25,25 +27,36 @@ def digest_of(data: Any) -> str:
     names = [str(name) for name in getattr(data, "columns", [])]
     digest.update(repr((names, _dtypes(data), tuple(data.shape))).encode())
     for start in range(0, len(data), ROWS_AT_A_TIME):
-        _update(digest, data, start, min(start + ROWS_AT_A_TIME, len(data)))
+        digest.update(_bytes(sliced(data, start, start + ROWS_AT_A_TIME)))
     return digest.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Of all bytes of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sliced(data: Any, start: int, stop: int) -> Any:
+    """Some rows of an array or a frame."""
+    return data.iloc[start:stop] if hasattr(data, "iloc") else data[start:stop]
+
+
+def is_polars(data: Any) -> bool:
+    """Whether it is a frame of polars."""
+    return type(data).__module__.startswith("polars.")
 
 
 def described(setting: Any) -> Any:
     """A setting as plain data that says all of it."""
+    if isinstance(setting, np.generic):
+        setting = setting.item()
     if setting is None or isinstance(setting, (bool, int, float, str)):
         return setting
-    if isinstance(setting, np.generic):
-        return setting.item()
     if isinstance(setting, Mapping):
         return {str(key): described(value) for key, value in setting.items()}
     if isinstance(setting, (list, tuple)):
         return [described(value) for value in setting]
-    return _said_in_text(setting)
-
-
-def _said_in_text(setting: Any) -> Any:
-    """A setting that is no plain data."""
     if hasattr(setting, "shape"):
         return digest_of(setting)
     if hasattr(setting, "state"):
@@ -74,22 +87,15 @@ def _dtypes(data: Any) -> list[str]:
     return [str(dtype) for dtype in dtypes]
 
 
-def _update(digest: Any, data: Any, start: int, stop: int) -> None:
-    rows = data.iloc[start:stop] if hasattr(data, "iloc") else data[start:stop]
-    kind = type(rows).__module__.partition(".")[0]
-    if kind == "pandas":
-        from owenshap.support.extras import needed
-
+def _bytes(rows: Any) -> Any:
+    """What is digested of rows: of frames, a number for each."""
+    if is_polars(rows):
+        cells = rows.hash_rows(seed=0).to_numpy()
+    elif hasattr(rows, "iloc"):
         pandas = needed("pandas", extra="pandas")
-        rows = pandas.util.hash_pandas_object(rows, index=False).to_numpy()
-    elif kind == "polars":
-        rows = rows.hash_rows(seed=0).to_numpy()
+        cells = pandas.util.hash_pandas_object(rows, index=False).to_numpy()
     else:
-        rows = as_array(rows)
-    digest.update(_bytes(rows))
-
-
-def _bytes(rows: NDArray[Any]) -> Any:
-    if rows.dtype.kind == "O":
-        return repr(rows.tolist()).encode()
-    return np.ascontiguousarray(rows).view(np.uint8).data
+        cells = as_array(rows)
+    if cells.dtype.kind == "O":
+        return repr(cells.tolist()).encode()
+    return np.ascontiguousarray(cells).view(np.uint8).data

@@ -7,7 +7,6 @@ result of a task, which Dask keeps on its workers and makes again where all that
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import time
@@ -15,13 +14,14 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 from owenshap.errors import GameError, OwenshapError
-from owenshap.jobs.child import end_child, pickled
+from owenshap.jobs.child import pickled
 from owenshap.jobs.sources import Chunk
 from owenshap.jobs.work import Content, Work
 from owenshap.support.arrays import IntArray
@@ -32,10 +32,7 @@ Task: TypeAlias = tuple[int, Chunk, IntArray]
 Submit: TypeAlias = Callable[[Chunk, IntArray], Any]
 
 TRIES = 3  # of a part, before a worker that fails it ends the run
-AHEAD = 2  # parts handed out for each worker: the next one is there when one is done
-# seconds between two looks at how many workers there are: on a cluster the answer takes as long as
-# a task (decisions.md#parts-of-a-run)
-COUNTED = 1.0
+PARTS_HANDED_OUT = 2  # for each worker: the next one is there when one is done
 KEPT = "What is done is kept: call it again to go on"
 
 
@@ -55,31 +52,23 @@ def completed(
     meanwhile.
     """
     if executor is None:
-        try:
-            for number, chunk, which in tasks:
-                yield number, work.part(chunk, which)
-        finally:
-            end_child()
+        for number, chunk, which in tasks:
+            yield number, work.part(chunk, which)
         return
+
+    @lru_cache(maxsize=1)
+    def most_at(second: int) -> int:  # noqa: ARG001 (a cluster may grow meanwhile)
+        """How many parts may be handed out. Asked once a second: on a cluster the answer takes as
+        long as a task (decisions.md#parts-of-a-run).
+        """
+        return PARTS_HANDED_OUT * workers_of(executor)
+
     with _delivered(work, executor, folder) as submit:
-        yield from _as_completed(submit, tasks, _most(executor))
-
-
-def _most(executor: Executor) -> Callable[[], int]:
-    """How many parts may be handed out; a cluster may grow meanwhile."""
-    most, counted = 0, -math.inf
-
-    def now() -> int:
-        nonlocal most, counted
-        if time.monotonic() - counted > COUNTED:
-            most, counted = AHEAD * workers_of(executor), time.monotonic()
-        return most
-
-    return now
+        yield from _as_completed(submit, tasks, most_at)
 
 
 def _as_completed(
-    submit: Submit, tasks: Iterable[Task], most: Callable[[], int]
+    submit: Submit, tasks: Iterable[Task], most_at: Callable[[int], int]
 ) -> Iterator[tuple[int, Content]]:
     """What tasks come to as they do; one that fails is tried again."""
     waiting = iter(tasks)
@@ -93,7 +82,8 @@ def _as_completed(
 
     try:
         while True:
-            while len(running) < most() and (task := next(waiting, None)) is not None:
+            most = most_at(int(time.monotonic()))
+            for task in islice(waiting, max(0, most - len(running))):
                 start(task, 1)
             if not running:
                 return
@@ -115,20 +105,12 @@ def _result(future: Any, task: Task, tries: int) -> Content | None:
         return future.result()
     except OwenshapError:
         raise
-    except BrokenExecutor as error:
-        raise _lost(error, task) from error
     except (Exception, CancelledError) as error:
-        if tries < TRIES:
+        if tries < TRIES and not isinstance(error, BrokenExecutor):
             return None
-        raise _lost(error, task) from error
-
-
-def _lost(error: BaseException, task: Task) -> GameError:
-    got = f"{type(error).__name__}({error}) on rows from {task[1].first:,} on"
-    rule = "make every part"
-    return GameError(
-        "the executor", rule, got, f"Give its workers more memory, or smaller parts. {KEPT}"
-    )
+        got = f"{type(error).__name__}({error}) on rows from {task[1].first:,} on"
+        advice = f"Give its workers more memory, or smaller parts. {KEPT}"
+        raise GameError("the executor", "make every part", got, advice) from error
 
 
 @contextmanager
@@ -139,28 +121,21 @@ def _delivered(work: Work, executor: Any, folder: Path) -> Iterator[Submit]:
         return
     content = pickled(work)
     if _is_dask(executor):
-        there = executor.submit(_restored, content, pure=False)
+        there = executor.submit(pickle.loads, content, pure=False)
         with suppress(Exception):  # a head start alone: what a worker lacks comes with its parts
             executor.replicate(there)  # else all but one wait for it, some for a whole part
         yield partial(executor.submit, _made, there, pure=False)
         return
-    token = uuid.uuid4().hex
-    file = folder / f".owenshap-{token}.tmp"
+    file = folder / f".owenshap-{uuid.uuid4().hex}.tmp"
     file.write_bytes(content)
     try:
-        yield partial(executor.submit, _made_from, token, str(file))
+        yield partial(executor.submit, _made_from, file)
     finally:
         file.unlink(missing_ok=True)
 
 
 def _is_dask(executor: object) -> bool:
-    return type(executor).__module__.partition(".")[0] == "distributed" and hasattr(
-        executor, "nthreads"
-    )
-
-
-_kept: dict[str, Work] = {}
-"""What this process was given to work with, the last of it."""
+    return type(executor).__module__.startswith("distributed.") and hasattr(executor, "nthreads")
 
 
 def _made(work: Work, chunk: Chunk, which: IntArray) -> Content:
@@ -169,15 +144,13 @@ def _made(work: Work, chunk: Chunk, which: IntArray) -> Content:
         return work.part(chunk, which)
 
 
-def _made_from(token: str, file: str, chunk: Chunk, which: IntArray) -> Content:
+def _made_from(file: Path, chunk: Chunk, which: IntArray) -> Content:
     """The same with work that lies in a file."""
-    if token not in _kept:
-        content = Path(file).read_bytes()
-        _kept.clear()
-        _kept[token] = _restored(content)
-    return _made(_kept[token], chunk, which)
+    return _made(_work_in(file), chunk, which)
 
 
-def _restored(content: bytes) -> Work:
-    work: Work = pickle.loads(content)
+@lru_cache(maxsize=1)
+def _work_in(file: Path) -> Work:
+    """What this process works with, read once."""
+    work: Work = pickle.loads(file.read_bytes())
     return work

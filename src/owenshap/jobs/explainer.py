@@ -89,14 +89,22 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         Run
             As `owenshap.open_run(out)` gives it.
         """
-        settings = _settings(
-            method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
-        )
-        settings[INTERACTIONS] = bool(interactions)
+        settings = {
+            "method": method,
+            "budget": budget,
+            "tolerance": tolerance,
+            "top": top,
+            "background_draws": background_draws,
+            "seed": seed,
+            "confidence": confidence,
+            "efficient": efficient,
+            "index": as_index(index).state(),
+            INTERACTIONS: bool(interactions),
+        }
         if part_rows is not None:
             part_rows = whole_number("part_rows", part_rows, 1, "It counts rows")
         if timeout is not None:
-            timeout = _positive("timeout", timeout)
+            _check_seconds(timeout)
         asked = Asked(settings, checked_names("ids", ids), part_rows, retry, timeout)
         return run(self, X, out, asked, executor, progress)
 
@@ -145,39 +153,21 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             ids of their row. A player's line and half of each of its pairs sum to its value. A row
             that cannot be explained has one line, with its `error`.
         """
-        settings = _settings(
-            method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
-        )
-        settings[INTERACTIONS] = bool(interactions)
+        settings = {
+            "method": method,
+            "budget": budget,
+            "tolerance": tolerance,
+            "top": top,
+            "background_draws": background_draws,
+            "seed": seed,
+            "confidence": confidence,
+            "efficient": efficient,
+            "index": as_index(index).state(),
+            INTERACTIONS: bool(interactions),
+        }
         return explained_partition(self, frame, checked_names("ids", ids), settings)
 
 
-def _settings(
-    method: str | Estimator,
-    budget: int | None,
-    tolerance: float | str | None,
-    top: int | None,
-    background_draws: int | None,
-    seed: int,
-    confidence: float,
-    efficient: bool,
-    index: Any,
-) -> dict[str, Any]:
-    """The keywords of a call of the explainer, which bear on every row."""
-    return {
-        "method": method,
-        "budget": budget,
-        "tolerance": tolerance,
-        "top": top,
-        "background_draws": background_draws,
-        "seed": seed,
-        "confidence": confidence,
-        "efficient": efficient,
-        "index": as_index(index).state(),
-    }
-
-
-def _positive(what: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise InputError(what, "be seconds above 0", value, "Leave it out for no limit")
-    return float(value)
+def _check_seconds(timeout: object) -> None:
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise InputError("timeout", "be seconds above 0", timeout, "Leave it out for no limit")

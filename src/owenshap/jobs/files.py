@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from owenshap.errors import InputError
+from owenshap.jobs.digests import file_digest
 from owenshap.jobs.layout import NUMBER, TEXT, arrow, kinds_of
-from owenshap.jobs.sources import UNIT, Chunk, Source, check_ids, no_ids
+from owenshap.jobs.sources import UNIT, Chunk, Source, check_ids
 from owenshap.support.extras import needed
 from owenshap.tables import as_table
 
@@ -43,24 +43,23 @@ class FileSource(Source):
     def __init__(self, path: Path, ids: list[str], like: Any) -> None:
         files = _listed(path)
         kind = _kind_of(files)
-        types = _types(like, ids)
-        self._files = [kind(file, types) for file in files]
-        self.columns = self._files[0].columns
+        self._files = [kind(file, partial(_types, like, ids)) for file in files]
         self.types = self._files[0].types
+        self.columns = [*self.types]
         for file in self._files:
             _check_columns(file, self._files[0])
         check_ids(ids, self.columns, path.name)
         self._ids = ids
         self._features = [column for column in self.columns if column not in ids]
-        self._convert = _converter(like)
-        self.rows = sum(file.rows for file in self._files)
-        self.kinds = kinds_of({name: self._files[0].types[name] for name in self._features})
+        self._like = like
+        self.rows = sum(sum(file.groups) for file in self._files)
+        self.kinds = kinds_of({name: self.types[name] for name in self._features})
         self._path = path
 
     @property
     def identity(self) -> dict[str, Any]:
         above = self._path.parent
-        files = {str(file.path.relative_to(above)): _digest(file) for file in self._files}
+        files = {str(file.path.relative_to(above)): file_digest(file.path) for file in self._files}
         return {"rows": self.rows, "files": files}
 
     def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
@@ -83,59 +82,55 @@ class FileSource(Source):
         """Tables of rows in order, with the number of their first row; what nobody wants is left
         out as far as it can be.
         """
+        pa = arrow()
         first = 0
         for file in self._files:
-            yield from file.pieces(first, wanted)
-            first += file.rows
+            for group, rows in enumerate(file.groups):
+                at = first
+                first += rows
+                if not _is_wanted(wanted, first):
+                    continue
+                for batch in file.batches(group):
+                    if _is_wanted(wanted, at + len(batch)):
+                        yield at, pa.Table.from_batches([batch])
+                    at += len(batch)
 
     def _chunk(self, start: int, table: Any) -> Chunk:
-        carried = table.select(self._ids) if self._ids else no_ids(len(table))
-        return Chunk(start, self._convert(table.select(self._features)), carried.combine_chunks())
+        ids = table.select(self._ids).combine_chunks()
+        return Chunk(start, _as_rows(table.select(self._features), self._like), ids)
 
 
 class File(ABC):
     """A file of rows."""
 
     path: Path
-    rows: int
-    columns: list[str]
     types: dict[str, Any]
     """Of the columns, as Arrow has them."""
+    groups: list[int]
+    """How many rows each group of it has; a group is read from its first row on, or not at all."""
 
     @abstractmethod
-    def pieces(self, first: int, wanted: Wanted) -> Iterator[tuple[int, Any]]:
-        """Tables of its rows, the first of which has this number, as far as any is wanted."""
+    def batches(self, group: int) -> Iterator[Any]:
+        """The rows of a group, a batch at a time."""
 
 
 class ParquetFile(File):
-    """A Parquet file: row groups that nobody wants are not read."""
+    """A Parquet file."""
 
     def __init__(self, path: Path, types: Types) -> None:  # noqa: ARG002 (it has its own)
         self.path = path
-        with self._open() as file:
-            self.rows = file.metadata.num_rows
-            self._groups = [
-                file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)
-            ]
-            self.columns = file.schema_arrow.names
-            self.types = {field.name: field.type for field in file.schema_arrow}
-
-    def pieces(self, first: int, wanted: Wanted) -> Iterator[tuple[int, Any]]:
-        pa = arrow()
-        with self._open() as file:
-            for group, rows in enumerate(self._groups):
-                if _is_wanted(wanted, first + rows):
-                    at = first
-                    for batch in file.iter_batches(UNIT, row_groups=[group]):
-                        yield at, pa.Table.from_batches([batch])
-                        at += len(batch)
-                first += rows
-
-    @contextmanager
-    def _open(self) -> Iterator[Any]:
         parquet = needed("pyarrow.parquet", extra="runs")
-        with _readable(self.path, "Parquet"), parquet.ParquetFile(self.path) as file:
-            yield file
+        with _readable(path, "Parquet"), parquet.ParquetFile(path) as file:
+            self._metadata = file.metadata
+            self.types = {field.name: field.type for field in file.schema_arrow}
+        groups = range(self._metadata.num_row_groups)
+        self.groups = [self._metadata.row_group(group).num_rows for group in groups]
+
+    def batches(self, group: int) -> Iterator[Any]:
+        parquet = needed("pyarrow.parquet", extra="runs")
+        opened = partial(parquet.ParquetFile, self.path, metadata=self._metadata)
+        with _readable(self.path, "Parquet"), opened() as file:
+            yield from file.iter_batches(UNIT, row_groups=[group])
 
 
 class CsvFile(File):
@@ -145,38 +140,20 @@ class CsvFile(File):
 
     def __init__(self, path: Path, types: Types) -> None:
         self.path = path
-        self._types = types
-        self.rows = 0
-        with self._open() as reader:
-            self.columns = reader.schema.names
-            self.types = {field.name: field.type for field in reader.schema}
-            for batch in reader:
-                self.rows += len(batch)
-
-    def pieces(self, first: int, wanted: Wanted) -> Iterator[tuple[int, Any]]:
-        pa = arrow()
-        if not _is_wanted(wanted, first + self.rows):
-            return
-        with self._open() as reader:
-            for batch in reader:
-                if _is_wanted(wanted, first + len(batch)):
-                    yield first, pa.Table.from_batches([batch])
-                first += len(batch)
-
-    @contextmanager
-    def _open(self) -> Iterator[Any]:
         csv = needed("pyarrow.csv", extra="runs")
-        options = csv.ConvertOptions(column_types=self._types(self._names()))
-        with (
-            _readable(self.path, "CSV"),
-            csv.open_csv(self.path, convert_options=options) as reader,
-        ):
-            yield reader
+        with _readable(path, "CSV"):
+            with csv.open_csv(path) as reader:
+                columns = types(reader.schema.names)
+            self._options = csv.ConvertOptions(column_types=columns)
+            with csv.open_csv(path, convert_options=self._options) as reader:
+                self.types = {field.name: field.type for field in reader.schema}
+                self.groups = [sum(len(batch) for batch in reader)]
 
-    def _names(self) -> list[str]:
+    def batches(self, group: int) -> Iterator[Any]:  # noqa: ARG002 (there is one)
         csv = needed("pyarrow.csv", extra="runs")
-        with _readable(self.path, "CSV"), csv.open_csv(self.path) as reader:
-            return list(reader.schema.names)
+        opened = partial(csv.open_csv, self.path, convert_options=self._options)
+        with _readable(self.path, "CSV"), opened() as reader:
+            yield from reader
 
 
 def _listed(path: Path) -> list[Path]:
@@ -223,8 +200,8 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
 
 
 def _check_columns(file: File, first: File) -> None:
-    missing = [column for column in first.columns if column not in file.columns]
-    more = [column for column in file.columns if column not in first.columns]
+    missing = [column for column in first.types if column not in file.types]
+    more = [column for column in file.types if column not in first.types]
     if missing or more:
         got = f"{file.path.name} {f'without {missing[0]!r}' if missing else f'with {more[0]!r}'}"
         raise InputError("X", f"be files with the columns of {first.path.name}", got, ALL_ALIKE)
@@ -235,51 +212,29 @@ def _is_wanted(wanted: Wanted, last: int) -> bool:
     return bool(wanted) and wanted[0][0] < last
 
 
-def _digest(file: File) -> str:
-    with open(file.path, "rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def _types(like: Any, ids: list[str]) -> Types:
+def _types(like: Any, ids: list[str], columns: list[str]) -> dict[str, Any]:
     """What columns of text files hold, as far as the model says it."""
     pa = arrow()
-
-    def of(columns: list[str]) -> dict[str, Any]:
-        features = [column for column in columns if column not in ids]
-        if like is None:
-            return {}
-        if not hasattr(like, "columns"):
-            return dict.fromkeys(features, pa.float64())
-        kinds = kinds_of(dict(zip(map(str, like.columns), like.dtypes, strict=True)))
-        known = {NUMBER: pa.float64(), TEXT: pa.string()}
-        return {
-            feature: known[kinds[feature]] for feature in features if kinds.get(feature) in known
-        }
-
-    return of
+    features = [column for column in columns if column not in ids]
+    if like is None:
+        return {}
+    if not hasattr(like, "columns"):
+        return dict.fromkeys(features, pa.float64())
+    kinds = kinds_of(dict(zip(map(str, like.columns), like.dtypes, strict=True)))
+    known = {NUMBER: pa.float64(), TEXT: pa.string()}
+    return {feature: known[kinds[feature]] for feature in features if kinds.get(feature) in known}
 
 
-def _converter(like: Any) -> Callable[[Any], Any]:
-    """What makes rows of the type that the model takes of an Arrow table."""
+def _as_rows(table: Any, like: Any) -> Any:
+    """An Arrow table in the type that the model takes: a frame, or an array or a tensor, by
+    position and in the dtype of `like`.
+    """
     kind = "pandas" if like is None else as_table(like).package
     if kind == "pandas":
         needed("pandas", extra="pandas")
-        return _to_pandas
+        return table.to_pandas()
     if kind == "polars":
-        return _to_polars
-    return partial(_to_array, like=like)
-
-
-def _to_pandas(table: Any) -> Any:
-    return table.to_pandas()
-
-
-def _to_polars(table: Any) -> Any:
-    return needed("polars", extra="polars").from_arrow(table)
-
-
-def _to_array(table: Any, like: Any) -> Any:
-    """By position, in the dtype of `like`; an array or, where that is one, a tensor."""
+        return needed("polars", extra="polars").from_arrow(table)
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:

@@ -7,7 +7,6 @@ torn or wrong says nothing, and its part is made again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import zlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from owenshap.errors import InputError
+from owenshap.jobs.digests import file_digest
 from owenshap.jobs.locking import locked
 from owenshap.support.archive import replacing
 
@@ -68,11 +68,8 @@ class Folder:
 
     @classmethod
     def opened(cls, path: Path) -> Folder | None:
-        """The run that the folder holds; None where it holds nothing yet."""
-        if not (path / MANIFEST).exists():
-            _check_vacant(path)
-            return None
-        return cls(path, _manifest(path))
+        """The run that the folder holds; None where it holds none yet."""
+        return cls(path, _manifest(path)) if (path / MANIFEST).exists() else None
 
     @classmethod
     def begun(cls, path: Path, manifest: dict[str, Any]) -> Folder:
@@ -95,25 +92,22 @@ class Folder:
             write_whole(self.file(part.part), content)
             if interactions is not None:
                 (self.path / INTERACTIONS).mkdir(exist_ok=True)
-                write_whole(self.interactions_file(part.part), interactions)
+                write_whole(self.file(part.part, INTERACTIONS), interactions)
             with open(self.path / JOURNAL, "ab") as journal:
                 journal.write(b"%s\t%08x\n" % (line, zlib.crc32(line)))
                 journal.flush()
                 os.fsync(journal.fileno())
 
-    def file(self, part: int) -> Path:
-        """Where a part lies."""
-        return self.path / PARTS / f"part-{part:07}.parquet"
-
-    def interactions_file(self, part: int) -> Path:
-        """Where the interactions of a part lie."""
-        return self.path / INTERACTIONS / f"part-{part:07}.parquet"
+    def file(self, part: int, kind: str = PARTS) -> Path:
+        """Where a part lies, or its interactions."""
+        return self.path / kind / f"part-{part:07}.parquet"
 
     def whole(self, part: Part) -> bool:
         """Whether the part is as it was written."""
-        wanted = part.interactions_sha256
-        return _is(self.file(part.part), part.sha256) and (
-            wanted is None or _is(self.interactions_file(part.part), wanted)
+        wanted = {PARTS: part.sha256, INTERACTIONS: part.interactions_sha256}
+        return all(
+            sha256 is None or _is(self.file(part.part, kind), sha256)
+            for kind, sha256 in wanted.items()
         )
 
     def tidy(self) -> None:
@@ -137,8 +131,7 @@ class Folder:
 def _is(path: Path, sha256: str) -> bool:
     """Whether the file is the one with this checksum."""
     try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+        return file_digest(path) == sha256
     except OSError:
         return False
 
@@ -147,6 +140,8 @@ def _is(path: Path, sha256: str) -> bool:
 def held(path: Path) -> Iterator[None]:
     """The folder, made where it is missing, for this process alone."""
     with _writing(path):
+        if path.exists() and not path.is_dir():
+            raise InputError("out", "be a folder", f"the file {path}", ELSEWHERE)
         path.mkdir(parents=True, exist_ok=True)
         if not (path / MANIFEST).exists():
             _check_vacant(path)
@@ -180,11 +175,9 @@ def _writing(path: Path) -> Iterator[None]:
 
 def _check_vacant(path: Path) -> None:
     """An error where the folder holds anything that no run has put there."""
-    if path.exists() and not path.is_dir():
-        raise InputError("out", "be a folder", f"the file {path}", ELSEWHERE)
     ours = (LOCK, *FOLDERS)
-    others = [] if not path.exists() else [file.name for file in path.iterdir()]
-    others = [name for name in others if name not in ours and not name.startswith(".owenshap-")]
+    names = [file.name for file in path.iterdir()]
+    others = [name for name in names if name not in ours and not name.startswith(".owenshap-")]
     if others:
         got = f"{path} with {', '.join(sorted(others)[:3])}"
         raise InputError("out", "be empty, or the folder of a run", got, ELSEWHERE)
@@ -206,6 +199,4 @@ def _manifest(path: Path) -> dict[str, Any]:
 def _line(line: bytes) -> dict[str, Any] | None:
     """What a line of the journal says; None where it is torn or wrong."""
     said, _, check = line.rpartition(b"\t")
-    if check != b"%08x" % zlib.crc32(said):
-        return None
-    return dict(json.loads(said))
+    return dict(json.loads(said)) if check == b"%08x" % zlib.crc32(said) else None

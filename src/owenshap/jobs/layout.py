@@ -19,7 +19,7 @@ from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import Interactions
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray, rounded_by_float
 from owenshap.support.extras import needed
 
 SINGULAR = {
@@ -71,16 +71,18 @@ class Layout:
         """Of explanations like this one; `data` says what the columns of the rows hold."""
         names = explanation.output_names
         outputs = None
+        known = _kind_of(explanation.data.dtype)
         assert explanation.seed is not None  # of one call
         if OUTPUTS in explanation.axes:
-            count = explanation.shape[-1]
-            outputs = [str(place) for place in range(count)] if names is None else names
+            outputs = names or [str(place) for place in range(explanation.shape[-1])]
         layout = cls(
             explanation.feature_names,
             outputs,
             names,
-            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name not in APART},
-            [data.get(player, _kind(explanation.data)) for player in explanation.feature_names],
+            kinds_of(
+                {name: getattr(explanation, name).dtype for name in AXES_OF if name not in APART}
+            ),
+            [data.get(player, known) for player in explanation.feature_names],
             ids,
             explanation.seed,
             explanation.confidence,
@@ -124,8 +126,11 @@ class Layout:
         for name, kind in self.fields.items():
             names = self.columns(name)
             absent = exact if name in DOUBT else None
-            cells = _split(getattr(explanation, name), kind, absent, len(names))
-            columns |= dict(zip(names, cells, strict=True))
+            cells = getattr(explanation, name).reshape(len(rows), len(names)).T
+            columns |= {
+                column: _arrow_array(each, kind, absent)
+                for column, each in zip(names, cells, strict=True)
+            }
         data = zip(self.columns("data"), self.data, explanation.data.T, strict=True)
         columns |= {column: _arrow_array(cells, kind, None) for column, kind, cells in data}
         columns[CONVERGENCE] = _looks(explanation.convergence, len(rows))
@@ -173,7 +178,8 @@ class Layout:
         for name in DOUBT:
             if name in parts and exact.any():
                 certain = 0.0 if name == "standard_errors" else self._cells(table, "values", NUMBER)
-                parts[name] = np.where(_beside(exact, parts[name]), certain, parts[name])
+                rows = exact.reshape(-1, *[1] * (parts[name].ndim - 1))
+                parts[name] = np.where(rows, certain, parts[name])
         return parts
 
     def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
@@ -185,8 +191,8 @@ class Layout:
         columns = [table.column(column) for column in self.columns("data")]
         if all(kind in (NUMBER, INTEGER, TRUTH) for kind in self.data):
             cells = [_numpy(column, kind) for column, kind in zip(columns, self.data, strict=True)]
-            whole = all(_floats_hold(column) for column in cells)
-            return np.stack(cells, axis=1).astype(np.float64 if whole else np.object_)
+            rounded = any(rounded_by_float(column).any() for column in cells)
+            return np.stack(cells, axis=1).astype(np.object_ if rounded else np.float64)
         data: NDArray[Any] = np.empty((len(table), len(columns)), object)
         for place, column in enumerate(columns):
             data[:, place] = column.to_pylist()
@@ -198,29 +204,20 @@ class Layout:
         return tuple(sizes[axis] for axis in AXES_OF[name] if sizes.get(axis))
 
 
-def _beside(rows: BoolArray, array: NDArray[Any]) -> BoolArray:
-    """Rows with axes of length 1 for those that the array has besides."""
-    return rows.reshape(-1, *[1] * (array.ndim - 1))
-
-
 def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:
     """What columns hold, by the kind of their numpy, pandas or polars dtype."""
-    return {name: _kind_of(str(dtype).lower()) for name, dtype in dtypes.items()}
+    return {name: _kind_of(dtype) for name, dtype in dtypes.items()}
 
 
-def _kind_of(dtype: str) -> str:
-    if dtype.startswith(("datetime", "timestamp", "date")):
-        return TIME
-    if dtype.startswith("bool"):
-        return TRUTH
-    if dtype.startswith(("int", "uint")):
-        return INTEGER
-    return NUMBER if dtype.startswith(("float", "double", "half")) else TEXT
-
-
-def _kind(array: NDArray[Any]) -> str:
-    kinds = {"f": NUMBER, "i": INTEGER, "u": INTEGER, "b": TRUTH}
-    return kinds.get(array.dtype.kind, TEXT)
+def _kind_of(dtype: Any) -> str:
+    starts = {
+        ("timestamp", "date"): TIME,
+        ("bool",): TRUTH,
+        ("int", "uint"): INTEGER,
+        ("float", "double", "half"): NUMBER,
+    }
+    kinds = (kind for start, kind in starts.items() if str(dtype).lower().startswith(start))
+    return next(kinds, TEXT)
 
 
 def _type(kind: str) -> Any:
@@ -238,26 +235,14 @@ def _columns_of(ids: Any) -> dict[str, Any]:
     return dict(zip(ids.column_names, ids.columns, strict=True))
 
 
-def _split(cells: NDArray[Any], kind: str, absent: BoolArray | None, columns: int) -> list[Any]:
-    """The columns of an array (rows, …)."""
-    by_column = cells.reshape(len(cells), columns).T
-    return [_arrow_array(column, kind, absent) for column in by_column]
-
-
 def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> Any:
     pa = arrow()
     if absent is not None and absent.all():
         return pa.nulls(len(cells), _type(kind))
     if kind == TEXT:
         return _texts(cells)
-    if cells.dtype.kind == "O":
-        cells = np.array([None if _missing(cell) else cell for cell in cells], object)
-    missing = np.isnan(cells) if kind in (INTEGER, TRUTH) and cells.dtype.kind == "f" else None
-    if missing is not None:
-        cells = np.where(missing, 0, cells)
-        absent = missing if absent is None else absent | missing
-    array = pa.array(cells, mask=absent)
-    return array if array.type == _type(kind) else array.cast(_type(kind))
+    nan_is_null = kind != NUMBER or cells.dtype.kind == "O"
+    return pa.array(cells, mask=absent, from_pandas=nan_is_null).cast(_type(kind))
 
 
 def _texts(cells: NDArray[Any]) -> Any:
@@ -265,12 +250,11 @@ def _texts(cells: NDArray[Any]) -> Any:
     try:
         return pa.array(cells, pa.string(), from_pandas=True)
     except (pa.ArrowTypeError, pa.ArrowInvalid):  # not all of them are texts
-        texts = [None if _missing(cell) else str(cell) for cell in cells.tolist()]
+        texts = [
+            None if cell is None or cell != cell else str(cell)  # noqa: PLR0124 (nan is not itself)
+            for cell in cells.tolist()
+        ]
         return pa.array(texts, pa.string())
-
-
-def _missing(cell: Any) -> bool:
-    return cell is None or bool(cell != cell)  # noqa: PLR0124 (nan differs from itself)
 
 
 def _numpy(column: Any, kind: str) -> NDArray[Any]:
@@ -279,11 +263,6 @@ def _numpy(column: Any, kind: str) -> NDArray[Any]:
         return np.array(column.to_pylist(), object)
     cells = column.combine_chunks().to_numpy(zero_copy_only=False)
     return cells if cells.flags.writeable else cells.copy()
-
-
-def _floats_hold(cells: NDArray[Any]) -> bool:
-    """Whether floats have these cells exactly."""
-    return cells.dtype.kind != "i" or bool((np.abs(cells) <= 1 << 53).all())
 
 
 def exact_rows(explained: Explanation | Interactions) -> BoolArray:

@@ -55,17 +55,14 @@ def in_use(file: Path) -> bool:
 
 def _take(lock: IO[str]) -> bool:
     try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
+        if os.name == "nt":
+            import msvcrt
 
-        try:
             msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
-    try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import fcntl
+
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

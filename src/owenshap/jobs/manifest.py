@@ -16,13 +16,14 @@ from owenshap.errors import InputError, shown
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.predicting import timed
 from owenshap.jobs.digests import ROWS_AT_A_TIME, described
+from owenshap.jobs.executors import PARTS_HANDED_OUT
 from owenshap.jobs.layout import Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import UNIT, Chunk, Source
 from owenshap.jobs.work import Explained, Explaining, pieces
 from owenshap.models import ROUNDING
-from owenshap.support.arrays import IntArray
+from owenshap.support.arrays import WORKING, IntArray
 
 NAMES = {
     "settings": "",
@@ -33,8 +34,11 @@ NAMES = {
 }
 # decisions.md#parts-of-a-run
 LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is killed
-PART_BYTES = 1 << 22  # of the rows of a part, which go to a worker as they are
-PARTS_A_WORKER = 4  # at least, of parts that are not small: the last ones end at about one time
+# of the rows of a part, which go to a worker as they are: results, as arrays, as columns and
+# packed, take about 16 times as much
+PART_BYTES = WORKING // 16
+# at least, of parts that are not small, so that the last ones end at about one time
+PARTS_A_WORKER = 2 * PARTS_HANDED_OUT
 QUICK = 0.05  # seconds of a row: where it takes more, one alone tells it
 
 
@@ -149,7 +153,7 @@ def _at_pace(explaining: Explaining, pace: dict[str, float]) -> Explaining:
 
 def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
     """Seconds of a row: of some together where one takes little, and none can hang."""
-    one = timed(explaining, first.taken(row))[1]
+    one = timed(explaining, first.taken(row))[1].took
     if one > QUICK or explaining.timeout is not None:
         return one
     few = np.arange(len(first))
@@ -159,7 +163,7 @@ def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
             pass
 
     try:
-        return timed(explain, few)[1] / len(few)
+        return timed(explain, few)[1].took / len(few)
     except MemoryError:  # told where it belongs, once there is something to keep
         return one
 

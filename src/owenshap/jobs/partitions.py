@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
+from owenshap.jobs.digests import is_polars
 from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
@@ -24,7 +25,7 @@ def explained_partition(
     if not hasattr(frame, "columns"):
         advice = "For an array, put it into one with the names of its columns"
         raise InputError("frame", "be a DataFrame", type(frame).__name__, advice)
-    explaining = Explaining(explainer.at_pace(NO_CLOCK), settings)
+    explaining = Explaining(explainer.at_pace(NO_CLOCK), settings, None, 0.0)
     source = MemorySource(frame, ids)
     check_features(source, explainer.example(), "frame")  # else it were the fault of every row
     chunk = next(iter(source.chunks([0], max(1, len(frame)))))
@@ -46,7 +47,7 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
     """A frame of interactions: lines, each with the index and the ids of its row."""
     pa = arrow()
     ids = chunk.ids.column_names
-    if not ids and _is_polars(frame):
+    if not ids and is_polars(frame):
         rule = "name columns that tell rows of polars apart, as each has many lines"
         raise InputError("ids", rule, "none", "Give ids=['id'], or a frame of pandas")
     layout: PairLayout | None = None
@@ -101,13 +102,9 @@ def _with_plain_texts(table: Any) -> Any:
 
 def _like(frame: Any, table: Any, rows: Any = None) -> Any:
     """A table in the type of the frame, of all its rows or of these."""
-    if _is_polars(frame):
+    if is_polars(frame):
         return needed("polars", extra="polars").from_arrow(table)
     return table.to_pandas().set_axis(frame.index if rows is None else frame.index.take(rows))
-
-
-def _is_polars(frame: Any) -> bool:
-    return type(frame).__module__.partition(".")[0] == "polars"
 
 
 def _example(explainer: Runnable, chunk: Chunk) -> Any:

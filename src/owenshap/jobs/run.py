@@ -16,7 +16,7 @@ from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size
-from owenshap.jobs.folder import INTERACTIONS, LOCK, MANIFEST, Folder, Part
+from owenshap.jobs.folder import INTERACTIONS, LOCK, PARTS, Folder, Part
 from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
 from owenshap.jobs.locking import in_use
 from owenshap.jobs.pair_layout import PairLayout
@@ -76,12 +76,10 @@ class Run:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        folder = Folder.opened(self.path) if (self.path / MANIFEST).exists() else None
+        folder = Folder.opened(self.path)
         if folder is None:
-            rule = "be the folder of a run"
-            raise InputError(
-                "path", rule, str(self.path), "Explainer.run(rows, out=path) makes one"
-            )
+            advice = "Explainer.run(rows, out=path) makes one"
+            raise InputError("path", "be the folder of a run", str(self.path), advice)
         self._folder = folder
 
     def __repr__(self) -> str:
@@ -99,7 +97,9 @@ class Run:
         rows = self.manifest["rows"]
         size = self.manifest["part_rows"]
         done = sum(part.rows for part in parts)
-        pace = _pace(parts)
+        # of each start, up to the part that it finished last
+        seconds = dict(sorted((part.session, part.elapsed) for part in parts))
+        pace = _pace(parts, seconds)
         left = (rows - done) / pace if done < rows else 0.0
         return Progress(
             rows,
@@ -112,18 +112,19 @@ class Run:
             pace,
             left,
             in_use(self.path / LOCK),
-            _seconds(parts),
+            sum(seconds.values()),
         )
 
     @property
     def errors(self) -> list[RowError]:
         """The rows that could not be explained, in their order."""
-        failed = []
-        for _, part in sorted(self._folder.finished().items()):
+        errors = []
+        for part in self._finished():
             if part.failed:
-                table = self._table(part)
-                failed += self._failed(table.filter(table.column(ERROR).is_valid()))
-        return failed
+                table = self._table(part, [ROW, ERROR, *self._layout.ids])
+                lines = table.filter(table.column(ERROR).is_valid()).to_pylist()
+                errors += [RowError(one.pop(ROW), error=one.pop(ERROR), ids=one) for one in lines]
+        return errors
 
     def scan(self, *, interactions: bool = False) -> Any:
         """All finished rows as a `pyarrow.dataset.Dataset`, which reads nothing until it is asked.
@@ -139,23 +140,17 @@ class Run:
             it adds together, and for each player what it adds alone (`first` and `second` are it).
         """
         dataset = needed("pyarrow.dataset", extra="runs")
-        place = self._folder.file
         if interactions:
             self._check_interactions()
-            place = self._folder.interactions_file
-        files = [str(place(part)) for part in sorted(self._folder.finished())]
-        if not files:
-            raise InputError("run", "have a finished part", "none yet", GO_ON)
+        kind = INTERACTIONS if interactions else PARTS
+        files = [str(self._folder.file(part.part, kind)) for part in self._parts()]
         return dataset.dataset(files, format="parquet")
 
     def table(self) -> Any:
         """All finished rows as a `pyarrow.Table`: as `scan().to_table()`, which takes half a minute
         where there are 10,000 features.
         """
-        parts = sorted(self._folder.finished().items())
-        if not parts:
-            raise InputError("run", "have a finished part", "none yet", GO_ON)
-        tables = [self._table(part) for _, part in parts]
+        tables = [self._table(part) for part in self._parts()]
         return arrow().concat_tables(tables, promote_options="default")
 
     def explanation(self, rows: int | slice | Sequence[int] | None = None) -> Explanation:
@@ -197,10 +192,10 @@ class Run:
         failed are left out.
         """
         self._check_interactions()
-        for number, part in sorted(self._folder.finished().items()):
+        for part in self._finished():
             table = _of_rows(self._table(part), None)
             if len(table):
-                yield self._interactions(table, [number])
+                yield self._interactions(table, [part.part])
 
     def _interactions(self, table: Any, parts: list[int]) -> Interactions:
         """Those of a table of rows, in rising order, all of them in these parts."""
@@ -208,7 +203,7 @@ class Run:
         rows = table.column(ROW).to_numpy()
         lines = []
         for number in parts:
-            part = unpacked(self._folder.interactions_file(number).read_bytes())
+            part = unpacked(self._folder.file(number, INTERACTIONS).read_bytes())
             lines.append(part.filter(pa.array(np.isin(part.column(ROW).to_numpy(), rows))))
         explanation = self._layout.explanation(table)
         together = pa.concat_tables(lines).unify_dictionaries()
@@ -255,9 +250,8 @@ class Run:
         """
         read = dict.fromkeys([*names, "values", DOUBT[0]])  # the last two tell what is exact
         columns = [ERROR, ROW, *(each for name in read for each in self._layout.columns(name))]
-        for _, part in sorted(self._folder.finished().items()):
-            table = self._table(part, columns)
-            table = table.filter(table.column(ERROR).is_null())
+        for part in self._finished():
+            table = _of_rows(self._table(part, columns), None)
             if len(table):
                 yield table.column(ROW).to_numpy(), self._layout.arrays(table, names)
 
@@ -272,6 +266,17 @@ class Run:
         table = table.sort_by(ROW).take(arrow().array(place))
         return {name: table.column(name).to_pylist() for name in self._layout.ids}
 
+    def _finished(self) -> list[Part]:
+        """The finished parts, in the order of their rows."""
+        return [part for _, part in sorted(self._folder.finished().items())]
+
+    def _parts(self) -> list[Part]:
+        """The same; an error where there is none."""
+        parts = self._finished()
+        if not parts:
+            raise InputError("run", "have a finished part", "none yet", GO_ON)
+        return parts
+
     @cached_property
     def _layout(self) -> Layout:
         return Layout(**self.manifest["layout"])
@@ -282,12 +287,6 @@ class Run:
             got = f"{self._folder.file(part.part)}, which was changed or lost"
             raise InputError("part", "be as it was written", got, f"{GO_ON}: it is made again")
         return unpacked(self._folder.file(part.part).read_bytes(), columns)
-
-    def _failed(self, table: Any) -> list[RowError]:
-        ids = table.select(self._layout.ids).to_pylist() if self._layout.ids else [{}] * len(table)
-        numbers = table.column(ROW).to_pylist()
-        errors = table.column(ERROR).to_pylist()
-        return [RowError(*failed) for failed in zip(numbers, ids, errors, strict=True)]
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
@@ -307,20 +306,11 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     return Run(path)
 
 
-def _pace(parts: list[Part]) -> float:
-    """Rows per second of the last start."""
-    last = max((part.session for part in parts), default=0)
-    of_last = [part for part in parts if part.session == last]
-    elapsed = max((part.elapsed for part in of_last), default=0.0)
-    return sum(part.rows for part in of_last) / elapsed if elapsed > 0 else float("nan")
-
-
-def _seconds(parts: list[Part]) -> float:
-    """Of all starts."""
-    longest: dict[int, float] = {}
-    for part in parts:
-        longest[part.session] = max(longest.get(part.session, 0.0), part.elapsed)
-    return sum(longest.values())
+def _pace(parts: list[Part], seconds: dict[int, float]) -> float:
+    """Rows per second of the last start, from the seconds of each."""
+    last = max(seconds, default=0)
+    rows = sum(part.rows for part in parts if part.session == last)
+    return rows / seconds[last] if seconds.get(last) else float("nan")
 
 
 def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray | None:

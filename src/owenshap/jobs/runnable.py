@@ -12,7 +12,7 @@ from owenshap.explain.interacting import Interacting
 from owenshap.jobs.digests import described, digest_of
 from owenshap.tables import Table
 
-PROBED = 32  # rows of the background, or first ones of the data, that a model is known by
+ROWS_COMPARED = 32  # of the background, or first ones of the data, that a model is known by
 NO_CLOCK = {"model": 0.0}
 """Predictions count as cheap: what 'auto' takes then depends on no machine."""
 
@@ -56,11 +56,11 @@ class Runnable(Interacting):
         background = self._inputs.background
         if background is not None:
             count = len(background.table)
-            few = np.linspace(0, count - 1, min(PROBED, count)).astype(np.intp)
+            few = np.linspace(0, count - 1, min(ROWS_COMPARED, count)).astype(np.intp)
             tables = [background.table.take(few)]
         else:
             table, _ = self._inputs.rows(rows)
-            tables = [table.take(np.array([row])) for row in range(min(len(table), PROBED))]
+            tables = [table.take(np.array([row])) for row in range(min(len(table), ROWS_COMPARED))]
         return {"type": kind, "predictions": [self._probed(table) for table in tables]}
 
     def _probed(self, table: Table) -> list[float] | str:

@@ -6,18 +6,20 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.executors import completed, workers_of
-from owenshap.jobs.folder import Folder, Part, held
+from owenshap.jobs.folder import INTERACTIONS, Folder, Part, held
 from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
 from owenshap.jobs.manifest import check_same, identity, made_with, settled
 from owenshap.jobs.run import Run
-from owenshap.jobs.runnable import PROBED, Runnable
+from owenshap.jobs.runnable import ROWS_COMPARED, Runnable
 from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray
@@ -50,7 +52,7 @@ def run(
     workers = checked_executor(executor)
     arrow()
     source = source_of(rows, asked.ids, explainer.example())  # first: a wrong path makes no folder
-    with held(path):
+    with held(path), closing(OF_THREAD.child):
         folder = _folder(path, explainer, source, asked, workers_of(workers))
         manifest = folder.manifest
         at_pace = explainer.at_pace(manifest["pace"])
@@ -58,17 +60,20 @@ def run(
         work = Work(explaining, Layout(**manifest["layout"]))
         _complete(folder, source, work, asked.retry, workers, progress)
     done = Run(path)
-    _tell_failed(done)
+    reached = done.progress
+    if reached.failed:
+        words = f"{reached.failed:,} of {reached.rows:,} rows could not be explained"
+        warnings.warn(f"{words}: run.errors says why, retry=True tries again", stacklevel=3)
     return done
 
 
 def _folder(path: Path, explainer: Runnable, source: Source, asked: Asked, workers: int) -> Folder:
     """The folder of the run, which is the same as the one that is there, if there is one."""
-    first = next(iter(source.chunks([0], PROBED)))
+    first = next(iter(source.chunks([0], ROWS_COMPARED)))
     here = identity(explainer, asked.settings, asked.ids, source, first)
     folder = Folder.opened(path)
     if folder is None:
-        explaining = Explaining(explainer, asked.settings, asked.timeout)
+        explaining = Explaining(explainer, asked.settings, asked.timeout, 0.0)
         new = settled(explaining, source, first, asked.ids, workers)
         given = {} if asked.part_rows is None else {"part_rows": asked.part_rows}
         return Folder.begun(path, here | new | given | {"made_with": made_with()})
@@ -107,9 +112,9 @@ def _complete(
         for number, made in completed(work, tasks, executor, folder.path):
             content = _merged(folder, number, made) if number in again else made
             elapsed = time.monotonic() - began
-            part = _part(number, content, session, elapsed)
-            folder.add(part, content.content, content.interactions)
-            done += content.rows
+            part = Part(number, session=session, elapsed=elapsed, **content.entry)
+            folder.add(part, content.rows, content.interactions)
+            done += part.rows
             if inside is not None:
                 inside.done = done
             speed = (done - before) / max(elapsed, 1e-9)
@@ -158,32 +163,11 @@ def _merged(folder: Folder, number: int, again: Content) -> Content:
     pa = arrow()
     before = unpacked(folder.file(number).read_bytes())
     kept = before.filter(before.column(ERROR).is_null())
-    tables = [kept, unpacked(again.content)]
-    content = packed(pa.concat_tables(tables, promote_options="default").sort_by(ROW))
+    tables = [kept, unpacked(again.rows)]
+    rows = pa.concat_tables(tables, promote_options="default").sort_by(ROW)
     if again.interactions is None:
-        return content
-    pairs = [folder.interactions_file(number).read_bytes(), again.interactions]
-    together = pa.concat_tables([unpacked(each) for each in pairs])
-    order = np.argsort(together.column(ROW).to_numpy(), kind="stable")  # lines of a row stay so
-    return content.with_interactions(together.take(pa.array(order)))
-
-
-def _part(number: int, content: Content, session: int, elapsed: float) -> Part:
-    return Part(
-        number,
-        content.rows,
-        content.failed,
-        content.evaluations,
-        content.model_rows,
-        content.sha256,
-        session,
-        elapsed,
-        content.interactions_sha256,
-    )
-
-
-def _tell_failed(done: Run) -> None:
-    progress = done.progress
-    if progress.failed:
-        words = f"{progress.failed:,} of {progress.rows:,} rows could not be explained"
-        warnings.warn(f"{words}: run.errors says why, retry=True tries again", stacklevel=4)
+        return packed(rows, None)
+    pairs = [folder.file(number, INTERACTIONS).read_bytes(), again.interactions]
+    lines = pa.concat_tables([unpacked(each) for each in pairs])
+    order = np.argsort(lines.column(ROW).to_numpy(), kind="stable")  # lines of a row stay so
+    return packed(rows, lines.take(pa.array(order)))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.jobs.digests import digest_of
+from owenshap.jobs.digests import digest_of, is_polars, sliced
 from owenshap.jobs.layout import NUMBER, arrow, kinds_of
 from owenshap.support.arrays import IntArray
 from owenshap.tables import as_table
@@ -33,7 +33,7 @@ class Chunk:
     rows: Any
     """In the type that the model takes."""
     ids: Any
-    """A table of as many rows."""
+    """A table of as many rows, or without columns."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,15 +99,15 @@ class MemorySource(Source):
         self._data = data
         self._ids = ids
         self.rows = len(data)
-        self.named = named = hasattr(data, "columns")
-        if ids and not named:
-            raise InputError("ids", "be None for rows without names", ids, "Give a DataFrame")
-        if named:
+        self.named = hasattr(data, "columns")
+        if self.named:
             check_ids(ids, [str(column) for column in data.columns], "X")
-        features = self._features(0, min(1, self.rows))
-        self.kinds = dict.fromkeys(as_table(features).names, NUMBER)
-        if named:
+            features = self._features(0, 0)
             self.kinds = kinds_of(dict(zip(features.columns, features.dtypes, strict=True)))
+            return
+        if ids:
+            raise InputError("ids", "be None for rows without names", ids, "Give a DataFrame")
+        self.kinds = dict.fromkeys(as_table(data[:1]).names, NUMBER)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -119,25 +119,21 @@ class MemorySource(Source):
             yield Chunk(start, self._features(start, stop), self._carried(start, stop))
 
     def _features(self, start: int, stop: int) -> Any:
-        rows = _sliced(self._data, start, stop)
+        rows = sliced(self._data, start, stop)
         if not self._ids:
             return rows
-        return rows.drop(self._ids) if _is_polars(rows) else rows.drop(columns=self._ids)
+        return rows.drop(self._ids) if is_polars(rows) else rows.drop(columns=self._ids)
 
     def _carried(self, start: int, stop: int) -> Any:
-        pa = arrow()
         if not self._ids:
-            return no_ids(stop - start)
-        rows = _sliced(self._data, start, stop)[self._ids]
-        if _is_polars(rows):
-            return rows.to_arrow()
-        return pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
+            return arrow().table({})
+        rows = sliced(self._data, start, stop)[self._ids]
+        return rows.to_arrow() if is_polars(rows) else from_pandas(rows)
 
 
-def no_ids(rows: int) -> Any:
-    """A table of so many rows without a column."""
-    pa = arrow()
-    return pa.table({"": pa.nulls(rows)}).select([])
+def from_pandas(frame: Any) -> Any:
+    """A pandas frame as a table, without its index."""
+    return arrow().Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
 
 
 def check_features(source: Source, like: Any, what: str) -> None:
@@ -165,11 +161,3 @@ def check_ids(ids: list[str], columns: list[str], where: str) -> None:
     if missing:
         rule = f"be columns of {where}"
         raise InputError("ids", rule, missing[0], f"It has {', '.join(columns[:20])}")
-
-
-def _sliced(data: Any, start: int, stop: int) -> Any:
-    return data.iloc[start:stop] if hasattr(data, "iloc") else data[start:stop]
-
-
-def _is_polars(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] == "polars"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from owenshap.errors import InputError, OwenshapError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
-from owenshap.jobs.child import child
+from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import ERROR, Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
@@ -44,10 +44,10 @@ class Explaining:
 
     explainer: Runnable
     settings: Mapping[str, Any]
-    timeout: float | None = None
+    timeout: float | None
     """Seconds that one row may take; None: any."""
-    row_seconds: float = 0.0
-    """What one usually takes."""
+    row_seconds: float
+    """What one usually takes; 0 where that is not known yet."""
     meter: Callable[[int], Meter] | None = None
     """Makes what is told how far so many rows are, where they are explained in this process."""
 
@@ -60,7 +60,7 @@ class Explaining:
         """What a function says of rows, in the time of one row and some seconds besides."""
         if self.timeout is None:
             return function(rows)
-        return child().call(self.timeout + besides, function, rows)
+        return OF_THREAD.child.call(self.timeout + besides, function, rows)
 
     def here(self, rows: Any) -> Explained:
         """What is known of these rows, made in this process."""
@@ -87,49 +87,39 @@ class Work:
         for unit in units(which, UNIT if pairs is None else pairs.unit(UNIT)):
             made = [*pieces(self.explaining, chunk, unit)]
             rows += tables(self.layout, chunk, made)
-            if pairs is not None:
-                lines += pair_tables(pairs, chunk, made)
-        content = packed(pa.concat_tables(rows))
-        return content if pairs is None else content.with_interactions(pa.concat_tables(lines))
+            for numbers, explained in made:
+                if isinstance(explained, Explained) and explained.interactions is not None:
+                    assert pairs is not None
+                    lines.append(pairs.table(chunk.first + numbers, explained.interactions))
+        return packed(pa.concat_tables(rows), pa.concat_tables(lines) if lines else None)
 
 
-@dataclass(frozen=True)
-class Content:
-    """A finished part as bytes, and what the journal says of it."""
+class Content(NamedTuple):
+    """A finished part as bytes."""
 
-    content: bytes
-    rows: int
-    failed: int
-    evaluations: int
-    model_rows: int
-    interactions: bytes | None = None
+    rows: bytes
+    interactions: bytes | None
     """Those of its rows, where they are asked for."""
-
-    @property
-    def sha256(self) -> str:
-        """Its checksum."""
-        return hashlib.sha256(self.content).hexdigest()
-
-    @property
-    def interactions_sha256(self) -> str | None:
-        """That of its interactions."""
-        return None if self.interactions is None else hashlib.sha256(self.interactions).hexdigest()
-
-    def with_interactions(self, lines: Any) -> Content:
-        """The same with a table of interactions."""
-        return replace(self, interactions=as_bytes(lines.unify_dictionaries()))
+    entry: dict[str, Any]
+    """What the journal says of it, but for when it was made."""
 
 
-def packed(table: Any) -> Content:
-    """A table of rows as a finished part."""
+def packed(rows: Any, interactions: Any) -> Content:
+    """A table of rows as a finished part, with one of their interactions where there is one."""
     compute = needed("pyarrow.compute", extra="runs")
-    return Content(
-        as_bytes(table),
-        len(table),
-        len(table) - table.column(ERROR).null_count,
-        compute.sum(table.column("evaluations")).as_py() or 0,
-        compute.sum(table.column("model_rows")).as_py() or 0,
-    )
+    packed_rows = as_bytes(rows)
+    entry = {
+        "rows": len(rows),
+        "failed": len(rows) - rows.column(ERROR).null_count,
+        "evaluations": compute.sum(rows.column("evaluations")).as_py() or 0,
+        "model_rows": compute.sum(rows.column("model_rows")).as_py() or 0,
+        "sha256": hashlib.sha256(packed_rows).hexdigest(),
+    }
+    if interactions is None:
+        return Content(packed_rows, None, entry)
+    packed_pairs = as_bytes(interactions.unify_dictionaries())
+    entry["interactions_sha256"] = hashlib.sha256(packed_pairs).hexdigest()
+    return Content(packed_rows, packed_pairs, entry)
 
 
 def as_bytes(table: Any) -> bytes:
@@ -194,13 +184,6 @@ def tables(
             yield layout.table(numbers, ids, explained.values, exact_is_null=exact_is_null)
         else:
             yield layout.failed(numbers, ids, [explained] * len(which))
-
-
-def pair_tables(layout: PairLayout, chunk: Chunk, made: Iterable[Piece]) -> Iterator[Any]:
-    """The interactions of each piece of a chunk; failed rows have none."""
-    for which, explained in made:
-        if isinstance(explained, Explained) and explained.interactions is not None:
-            yield layout.table(chunk.first + which, explained.interactions)
 
 
 def _blameless(error: BaseException | None) -> BaseException | None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from owenshap.explain.colours import NEUTRAL
 from owenshap.explain.explanation import ROWS, Explanation
-from owenshap.explain.importance import DRAWN, settled_rows
-from owenshap.explain.summary import checked, checked_count, checked_name, lines, reach
+from owenshap.explain.importance import settled_rows
+from owenshap.explain.matching import check_explanation
+from owenshap.explain.summary import checked_count, checked_name, lines, reach
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas, wording
 
@@ -62,7 +63,7 @@ def bar(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['age = 39', 'income = 1']
     """
-    checked(explanation, outputs=True)
+    check_explanation(explanation)
     most = checked_count(max_display)
     height = canvas.FRAME_HEIGHT + canvas.ROW_HEIGHT * min(len(explanation.feature_names), most)
     draw = partial(_drawn, height=height, max_display=most, max_name=checked_name(max_name))
@@ -107,6 +108,5 @@ def _axis_label(explanation: Explanation, intervals: bool) -> str:
     of = None
     if ROWS in explanation.axes:
         label = f"mean |{label}| over {len(explanation):,} rows"
-        drawn = settled_rows(None, len(explanation)) == DRAWN
-        of = "also of the choice of rows" if drawn else "of the estimation"
+        of = wording.of_rows(settled_rows(None, len(explanation)))
     return wording.with_confidence(label, explanation, intervals, of)

@@ -9,7 +9,8 @@ import numpy as np
 
 from owenshap.explain.cells import Column
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.summary import checked, checked_count, checked_name, others_label, ranked
+from owenshap.explain.matching import check_explanation
+from owenshap.explain.summary import checked_count, checked_name, others_label, ranked
 from owenshap.explain.words import LONGEST_NAME, fitted
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
@@ -57,7 +58,7 @@ def beeswarm(
     >>> [label.get_text() for label in plots.beeswarm(explanation).get_yticklabels()]
     ['feature 1', 'feature 2', 'feature 0']
     """
-    checked(explanation, rows=True, outputs=True)
+    check_explanation(explanation, rows=True)
     most = checked_count(max_display)
     count = min(len(explanation.feature_names), most)
     height = canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * count
@@ -88,7 +89,7 @@ def _drawn(
         _draw(ax, line, y + swarm(line, high - low), shades)
     canvas.number_axis(ax.xaxis, wording.contribution(explanation))
     if any(np.isfinite(shades).any() for shades in colors):
-        canvas.color_bar(ax, canvas.low_to_high(), ("low", "high"), "value of the feature")
+        canvas.color_bar(ax, ("low", "high"), "value of the feature")
     return ax
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.explanation import OUTPUTS, Explanation
-from owenshap.explain.words import Digits, called, fitted, named_outputs
+from owenshap.explain.words import MOST_LINES, Digits, called, fitted, named_outputs
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
@@ -24,13 +24,11 @@ if TYPE_CHECKING:
     Axes: TypeAlias = matplotlib.axes.Axes
     Colormap: TypeAlias = matplotlib.colors.Colormap
 
-DISTINCT = (NEGATIVE, "#e8910c", "#12a078", POSITIVE, "#a768d9", "#8a8f98", "#c9a400")
 WIDTH = 7.2  # inches
-HEIGHT = 4.4  # inches; pictures of lines of text are as high as these
-ABREAST = 3  # pictures of outputs, which a screen is wide enough for
-READABLE = 14  # pictures, names along an axis or round a circle: more cannot be read
+MOST_COLUMNS = 3  # pictures of outputs, which a screen is wide enough for
 ROW_HEIGHT = 0.33  # inches of a line of text
 FRAME_HEIGHT = 0.85  # inches of what frames them
+HEIGHT = FRAME_HEIGHT + MOST_LINES * ROW_HEIGHT  # of other pictures: as high as a list of bars
 PALE = 0.38  # of the strength that other intervals have: doubtful ones
 
 #: Figures of the default size that were made larger, and the size they were given.
@@ -97,12 +95,12 @@ def drawn(
     if OUTPUTS not in explanation.axes:
         return draw(explanation, ax)
     count = explanation.shape[-1]
-    if ax is not None or count > READABLE:
+    if ax is not None or count > MOST_LINES:
         pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
-        rule = f"be of at most {READABLE} outputs" if ax is None else "be of one output for ax"
+        rule = f"be of at most {MOST_LINES} outputs" if ax is None else "be of one output for ax"
         advice = f"Pick one, as in explanation[..., {pick}], or some"
         raise InputError("explanation", rule, f"{count} outputs", advice)
-    columns = min(count, ABREAST)
+    columns = min(count, MOST_COLUMNS)
     lines = -(-count // columns)
     grid = new_grid(lines, columns, 0.86 * WIDTH * columns, (height + 0.25) * lines)
     names = named_outputs(explanation.output_names, count)
@@ -180,16 +178,18 @@ def picture(ax: Axes, values: Any, behind: Any, limit: float) -> None:
         spine.set(color=muted(ax, 0.25), linewidth=0.8)
 
 
-def zero_bar(panels: Any, label: str) -> None:
-    """The scale of all pictures beside them, with zero in its middle."""
+def zero_bar(panels: Any, label: str, *, signed: bool = True) -> None:
+    """The scale of all pictures beside them, with zero in its middle, or at its end."""
     first = panels.flat[0]
     bar = first.figure.colorbar(
         first.images[-1], ax=list(panels.flat), aspect=28, pad=0.02, fraction=0.05, shrink=0.9
     )
     bar.outline.set_visible(False)
-    number_axis(bar.ax.yaxis, "")
+    if not signed:
+        bar.ax.set_ylim(bottom=0)
+    number_axis(bar.ax.yaxis, label)
+    bar.ax.yaxis.label.set_color(muted(first, 0.75))
     bar.ax.tick_params(color=muted(first, 0.4), labelcolor=muted(first, 0.75), width=0.8)
-    bar.set_label(label, color=muted(first, 0.75), parse_math=False)
 
 
 def date_axis(axis: Any) -> None:
@@ -368,9 +368,9 @@ def legend(ax: Axes, title: str, **style: Any) -> None:
         text.set_parse_math(False)
 
 
-def color_bar(ax: Axes, colors: Colormap, ends: tuple[str, str], label: str) -> None:
+def color_bar(ax: Axes, ends: tuple[str, str], label: str) -> None:
     """A thin scale from low to high beside the axes."""
-    shades = needed("matplotlib.cm", extra="plots").ScalarMappable(cmap=colors)
+    shades = needed("matplotlib.cm", extra="plots").ScalarMappable(cmap=low_to_high())
     shades.set_clim(0, 1)
     bar = ax.figure.colorbar(shades, ax=ax, aspect=42, pad=0.02, fraction=0.04)
     bar.set_ticks([0, 1], labels=list(ends), parse_math=False)

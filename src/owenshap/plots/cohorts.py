@@ -8,17 +8,18 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.cohorts import Cohorts
+from owenshap.explain.colours import DISTINCT
 from owenshap.explain.explanation import OUTPUTS
-from owenshap.explain.importance import DRAWN, Importance, importance, settled_rows
+from owenshap.explain.importance import Importance, importance, settled_rows
 from owenshap.explain.summary import checked_count, checked_name, ranked
-from owenshap.explain.words import LONGEST_NAME, fitted, shorten
+from owenshap.explain.words import LONGEST_NAME, fitted, percent, shorten
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-MOST = len(canvas.DISTINCT)  # cohorts that have a colour of their own
+MOST = len(DISTINCT)  # cohorts that have a colour of their own
 
 
 def cohorts(
@@ -82,7 +83,7 @@ def cohorts(
     thick = 0.8 / len(tables)  # a fifth of a line stays free
     for number, (table, name) in enumerate(zip(tables, names, strict=True)):
         shift = 0.4 - thick * (number + 0.5)
-        _bars(ax, table, order, shift, thick, canvas.DISTINCT[number], name)
+        _bars(ax, table, order, shift, thick, DISTINCT[number], name)
     canvas.legend(ax, shorten(groups.by))
     canvas.number_axis(ax.xaxis, _axis_label(groups, tables))
     return ax
@@ -107,9 +108,8 @@ def _axis_label(groups: Cohorts, tables: list[Importance]) -> str:
     label = f"mean |{wording.contribution(first)}|"
     if not any((table.upper > table.values).any() for table in tables):
         return label
-    drawn = tables[0].rows == DRAWN
-    of = "also of the choice of rows" if drawn else "of the estimation"
-    return f"{label}\n({100 * first.confidence:g} % intervals, {of})"
+    of = wording.of_rows(tables[0].rows)
+    return f"{label}\n({percent(first.confidence)} intervals, {of})"
 
 
 def _by_place(table: Importance, cells: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.compare import DOWN, MOVED, SAME, UNSURE, UP, Comparison
 from owenshap.explain.summary import checked_count, checked_name
-from owenshap.explain.words import LONGEST_NAME, Digits, fitted
+from owenshap.explain.words import LONGEST_NAME, Digits, fitted, percent
 from owenshap.plots import canvas
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _axis_label(changes: Comparison) -> str:
     unit = f", {changes.unit}" if changes.unit and changes.unit != "prediction" else ""
     what = "change of the value" if changes.single else "change of mean |value|"
     return (
-        f"{what}{unit}\n({100 * changes.confidence:g} % intervals that hold at once; grey: the "
+        f"{what}{unit}\n({percent(changes.confidence)} intervals that hold at once; grey: the "
         f"least change that matters)"
     )
 

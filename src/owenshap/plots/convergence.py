@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.errors import InputError
-from owenshap.explain.words import shorten
+from owenshap.explain.colours import DISTINCT
+from owenshap.explain.words import percent, shorten
 from owenshap.plots import canvas
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
@@ -17,7 +18,7 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-STRONGEST = len(canvas.DISTINCT) - 1  # players by default: one for each colour but grey
+STRONGEST = len(DISTINCT) - 1  # players by default: one for each colour but grey
 OPACITY = 0.2  # of a band
 
 
@@ -69,7 +70,7 @@ def convergence(
     exact = None if truth is None else _exact(truth, values.shape[1])
     ax = canvas.new_axes(ax, canvas.HEIGHT)
     canvas.tidy(ax, grid="y")
-    colors = np.resize(canvas.DISTINCT, len(shown)).tolist()
+    colors = np.resize(DISTINCT, len(shown)).tolist()
     for color, player in zip(colors, shown.tolist(), strict=True):
         line = values[:, player]
         reach = half[:, player]
@@ -181,5 +182,5 @@ def _exact(truth: ArrayLike, n_players: int) -> FloatArray:
 
 
 def _label(last: Estimate, intervals: bool, exact: bool) -> str:
-    notes = [f"{100 * last.confidence:g} % intervals"] * intervals + ["dashed: exact"] * exact
+    notes = [f"{percent(last.confidence)} intervals"] * intervals + ["dashed: exact"] * exact
     return "Shapley value" + (f"  ({', '.join(notes)})" if notes else "")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines
+from owenshap.explain.matching import check_explanation
+from owenshap.explain.summary import Line, checked_count, checked_name, lines
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
@@ -17,7 +18,6 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-ROW = 0.95  # of labels, in heights of the bar
 TEXT: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": "small", "linespacing": 1.15}
 
 
@@ -61,7 +61,7 @@ def force(
     >>> [text.get_text() for text in ax.texts if "prediction" in text.get_text()]
     ['prediction = 3.000']
     """
-    checked(explanation, rows=False, outputs=True)
+    check_explanation(explanation, rows=False)
     most = checked_count(max_display)
     draw = partial(_drawn, max_display=most, max_name=checked_name(max_name))
     return canvas.drawn(explanation, ax, draw, 2.9)
@@ -90,7 +90,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     middles = np.array([(start + end) / 2 for _, start, end in spans])
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
     if own:
-        canvas.set_height(ax, canvas.FRAME_HEIGHT + 0.38 * (3.2 + ROW * rows))
+        canvas.set_height(ax, canvas.FRAME_HEIGHT + 0.38 * (3.2 + rows))
     canvas.number_axis(ax.xaxis, wording.scale(explanation))
     return ax
 
@@ -147,10 +147,10 @@ def _labels(ax: Axes, texts: list[str], middles: FloatArray, colors: list[str]) 
     shares = (middles - low) / (high - low)
     rows, places = _rows(shares, wide)
     more = max(rows, default=0)
-    ax.set_ylim(-1.75 - ROW * more, 1.5)
+    ax.set_ylim(-1.75 - more, 1.5)
     for text, share, place, row, color in zip(texts, shares, places, rows, colors, strict=True):
         x, target = (low + each * (high - low) for each in (place, share))
-        depth = -0.95 - ROW * row
+        depth = -0.95 - row  # a row of labels is as high as the bar
         line: dict[str, Any] = {"color": canvas.muted(ax, 0.35), "linewidth": 0.8, "zorder": 0.8}
         ax.plot([target, target, x], [-0.47, -0.62, depth + 0.04], **line)
         behind = {"facecolor": canvas.paper(ax), "edgecolor": "none", "pad": 0.6}

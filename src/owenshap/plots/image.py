@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
-from owenshap.explain.summary import checked
+from owenshap.explain.matching import check_explanation
 from owenshap.explain.words import named_outputs, shorten
 from owenshap.games.players import Groups
 from owenshap.plots import canvas, wording
@@ -66,7 +66,7 @@ def image(
     >>> ax.images[-1].get_clim()
     (-1.0, 1.0)
     """
-    checked(explanation, outputs=True)
+    check_explanation(explanation)
     pixels = _checked_shape(shape)
     maps = _maps(explanation, pixels, players)
     images = _behind(explanation, pixels, players, behind)

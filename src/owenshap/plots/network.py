@@ -10,7 +10,7 @@ from owenshap.explain.colours import NEUTRAL
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import PairSummary
 from owenshap.explain.summary import checked_count
-from owenshap.explain.words import shorten
+from owenshap.explain.words import MOST_LINES, shorten
 from owenshap.plots import canvas
 
 if TYPE_CHECKING:
@@ -90,5 +90,5 @@ def _players(summary: PairSummary, pairs: list[tuple[int, int]]) -> dict[int, No
     """The players of these pairs, and the strongest others where there is room, by number."""
     in_pairs = dict.fromkeys(player for pair in pairs for player in pair)
     others = summary.strongest_players(len(summary.matrix)).tolist()
-    kept = [*in_pairs, *(player for player in others if player not in in_pairs)][: canvas.READABLE]
+    kept = [*in_pairs, *(player for player in others if player not in in_pairs)][:MOST_LINES]
     return dict.fromkeys(sorted(kept))

@@ -9,7 +9,7 @@ import numpy as np
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import PairSummary
 from owenshap.explain.summary import checked_count
-from owenshap.explain.words import Digits, shorten
+from owenshap.explain.words import MOST_LINES, Digits, shorten
 from owenshap.plots import canvas
 from owenshap.support.arrays import BoolArray, FloatArray
 
@@ -62,15 +62,11 @@ def pairs(interactions: Interactions, *, max_display: int = 10, ax: Axes | None 
     ax.set_yticks(range(len(shown)), names, parse_math=False)
     ax.set_xticks(range(len(shown)), names, rotation=40, ha="right", parse_math=False)
     ax.tick_params(length=0, pad=5)
-    if len(shown) <= canvas.READABLE:  # so can the numbers in cells
+    if len(shown) <= MOST_LINES:  # so can the numbers in cells
         _write(ax, matrix, known, below, summary.signed)
-    bar = ax.figure.colorbar(ax.images[-1], ax=ax, aspect=32, pad=0.03, fraction=0.04)
-    bar.outline.set_visible(False)
-    if not summary.signed:
-        bar.ax.set_ylim(0, limit)
     what = "contribution" if summary.signed else "mean absolute contribution"
-    canvas.number_axis(bar.ax.yaxis, f"{what}, alone (diagonal) and together")
-    bar.ax.tick_params(color=canvas.muted(ax, 0.4), labelcolor=canvas.muted(ax, 0.75), width=0.8)
+    label = f"{what}, alone (diagonal) and together"
+    canvas.zero_bar(np.array([ax]), label, signed=summary.signed)
     return ax
 
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
-from owenshap.explain.colours import NEGATIVE
+from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column
+from owenshap.explain.colours import DISTINCT, NEGATIVE
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import PLAYERS, Explanation
-from owenshap.explain.indexing import resolve
+from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
+from owenshap.explain.matching import check_explanation, place_of
 from owenshap.explain.pair_summary import partner_of
-from owenshap.explain.summary import checked, has_intervals
-from owenshap.explain.words import shorten
+from owenshap.explain.summary import has_intervals
+from owenshap.explain.words import LONGEST_CELL, MOST_LINES, shorten
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 
@@ -39,7 +39,7 @@ def scatter(
         Of many rows.
     feature : str or int
         Numbers and dates lie along the axis; categories stand side by side, the rarest together
-        where they are more than 14, their dots spread a little. Missing values stand apart on the
+        where they are more than 12, their dots spread a little. Missing values stand apart on the
         left.
     color : str, int or Interactions, optional
         Another feature, whose value colours the dots: where they part, the two interact. Of
@@ -63,7 +63,7 @@ def scatter(
     >>> ax.get_xlabel()
     'feature 0'
     """
-    checked(explanation, rows=True, outputs=True)
+    check_explanation(explanation, rows=True)
     draw = partial(_drawn, feature=feature, color=color)
     return canvas.drawn(explanation, ax, draw, canvas.HEIGHT)
 
@@ -74,8 +74,8 @@ def _drawn(
     feature: str | int,
     color: str | int | Interactions | None,
 ) -> Axes:
-    player = _player(explanation, feature, "feature")
-    column = Column.of(explanation.data[:, player], canvas.READABLE)
+    player = place_of(feature, explanation, "feature")
+    column = Column.of(explanation.data[:, player], MOST_LINES)
     ax = canvas.new_axes(ax, canvas.HEIGHT)
     places = _places(column)
     canvas.tidy(ax, grid="y", zero="y")
@@ -96,23 +96,11 @@ def _drawn(
 def _other(explanation: Explanation, player: int, color: str | int | Interactions) -> int:
     """The player that colours the dots: as given, or the partner that interacts most."""
     if not isinstance(color, Interactions):
-        return _player(explanation, color, "color")
+        return place_of(color, explanation, "color")
     if color.feature_names != explanation.feature_names:
         advice = "Give the interactions of the same features"
         raise InputError("color", "have the explanation's features", color.feature_names, advice)
     return partner_of(color, player)
-
-
-def _player(explanation: Explanation, key: str | int, what: str) -> int:
-    index = resolve((slice(None), key), explanation.axes, {PLAYERS: explanation.feature_names})[
-        PLAYERS
-    ]
-    if not isinstance(index, int):
-        raise InputError(what, "be one feature", key, "Give its name or its number")
-    if not -len(explanation.feature_names) <= index < len(explanation.feature_names):
-        rule = f"be a number below {len(explanation.feature_names)}, the number of features"
-        raise InputError(what, rule, index, "Give its name, or a number from 0 on")
-    return index % len(explanation.feature_names)
 
 
 def _places(column: Column) -> FloatArray:
@@ -161,7 +149,7 @@ def _colored(
     ax: Axes, places: FloatArray, explanation: Explanation, player: int, other: int
 ) -> None:
     values = explanation.values[:, player]
-    column = Column.of(explanation.data[:, other], len(canvas.DISTINCT))
+    column = Column.of(explanation.data[:, other], len(DISTINCT))
     name = shorten(explanation.feature_names[other])
     if column.kind == CATEGORIES:
         for number, category in enumerate(column.categories):
@@ -170,8 +158,8 @@ def _colored(
                 ax,
                 places[own],
                 values[own],
-                color=canvas.DISTINCT[number],
-                label=shorten(category, 20),
+                color=DISTINCT[number],
+                label=shorten(category, LONGEST_CELL),
             )
         canvas.legend(ax, name, handletextpad=0.2)
     shades = column.shades()
@@ -188,15 +176,8 @@ def _colored(
             vmin=0,
             vmax=1,
         )
-        canvas.color_bar(ax, canvas.low_to_high(), _ends(column), name)
-
-
-def _ends(column: Column) -> tuple[str, str]:
-    """What the ends of the colour scale stand for."""
-    low, high = np.percentile(column.places[np.isfinite(column.places)], [5, 95])
-    if column.kind == TIMES:
-        return str(np.datetime64(int(low), "D")), str(np.datetime64(int(high), "D"))
-    return text_of(float(low)), text_of(float(high))
+        low, high = map(column.text, column.ends())
+        canvas.color_bar(ax, (low, high), name)
 
 
 def _name_axis(ax: Axes, column: Column, name: str, places: FloatArray) -> None:
@@ -205,7 +186,7 @@ def _name_axis(ax: Axes, column: Column, name: str, places: FloatArray) -> None:
     elif column.kind == TIMES:
         canvas.date_axis(ax.xaxis)
     else:
-        labels = [shorten(category, 20) for category in column.categories]
+        labels = [shorten(category, LONGEST_CELL) for category in column.categories]
         crowded = sum(map(len, labels)) > 60
         ax.set_xticks(np.arange(len(labels)), labels, parse_math=False)
         ax.tick_params(axis="x", length=0, labelrotation=30 if crowded else 0)

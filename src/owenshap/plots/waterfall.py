@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines, with_gap
+from owenshap.explain.matching import check_explanation
+from owenshap.explain.summary import Line, checked_count, checked_name, lines, with_gap
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas, wording
 
@@ -56,7 +57,7 @@ def waterfall(
     >>> [text.get_text() for text in ax.texts if "=" in text.get_text()]
     ['base value = 0.000', 'prediction = 6.000']
     """
-    checked(explanation, rows=False, outputs=True)
+    check_explanation(explanation, rows=False)
     most = checked_count(max_display)
     draw = partial(_drawn, max_display=most, max_name=checked_name(max_name))
     return canvas.drawn(explanation, ax, draw, _height(min(len(explanation.feature_names), most)))

@@ -6,32 +6,28 @@ import numpy as np
 
 from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.importance import DRAWN, Rows
 from owenshap.explain.summary import told_unit
-from owenshap.explain.words import called, shorten
+from owenshap.explain.words import called, percent, shorten
 
 
-def explained(explanation: Explanation) -> str:
-    """What contributions add up to, beside the base value."""
+def scale(explanation: Explanation, prediction: str = "prediction") -> str:
+    """What contributions add up to beside the base value, with its unit."""
     names = explanation.output_names
-    return (
-        "prediction"
-        if names is None or len(names) != 1 or names[0] == "predicted"
-        else shorten(called(names[0]))
-    )
-
-
-def scale(explanation: Explanation) -> str:
-    """What contributions add up to, with its unit."""
+    named = names and len(names) == 1 and names[0] != "predicted"
+    what = shorten(called(names[0])) if names and named else prediction
     unit = told_unit(explanation)
-    return explained(explanation) + (f", {unit}" if unit else "")
+    return what + (f", {unit}" if unit else "")
 
 
 def contribution(explanation: Explanation) -> str:
     """What features make, in words."""
-    what = explained(explanation)
-    unit = told_unit(explanation)
-    what = "the prediction" if what == "prediction" else what
-    return f"contribution to {what}" + (f", {unit}" if unit else "")
+    return f"contribution to {scale(explanation, 'the prediction')}"
+
+
+def of_rows(rows: Rows) -> str:
+    """What intervals of an importance are of, in words that fit an axis."""
+    return "also of the choice of rows" if rows == DRAWN else "of the estimation"
 
 
 def with_confidence(
@@ -40,7 +36,7 @@ def with_confidence(
     """The label of an axis, with what the whiskers are, and are of."""
     if not intervals:
         return label
-    what = f"{100 * explanation.confidence:g} % intervals"
+    what = f"{percent(explanation.confidence)} intervals"
     what += f", {of}" if of else ""
     doubtful = is_doubtful(explanation)
     if not doubtful.any():

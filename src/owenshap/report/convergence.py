@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.report.material import Material, half_widths
+from owenshap.report.material import Material
 from owenshap.support.arrays import FloatArray
 
 POINTS = 60  # of a line: one for every 6 pixels of a phone's width
@@ -47,37 +47,30 @@ def convergence_of(material: Material) -> Convergence:
     if courses is None:
         return Convergence(_without_looks(material), None)
     courses = courses[np.isfinite(courses[:, 0, 0])]
-    usual = _reached(courses, 0.5)
-    worst = _reached(courses, 1.0)
-    rows = f"the {len(courses):,} rows that were looked at" if len(courses) > 1 else "the row"
-    words = [_told_ends(len(courses), rows, usual, worst, courses)]
     first = courses[:, 0, 0].min()
     last = np.nanmax(courses[..., 0])
-    return Convergence(words, _curve(courses) if last > first else None)
+    return Convergence([_told_ends(courses)], _curve(courses) if last > first else None)
 
 
-def _told_ends(
-    count: int, rows: str, usual: float | None, worst: float | None, courses: FloatArray
-) -> str:
-    if count == 1:
-        after = "did not reach" if worst is None else f"was within the tolerance after {worst:,.0f}"
-        return f"The row {after} {'the tolerance' if worst is None else 'evaluations'}."
+def _told_ends(courses: FloatArray) -> str:
+    usual = _reached(courses, 0.5)
+    worst = _reached(courses, 1.0)
+    rows = f"the {len(courses):,} rows that were looked at"
+    if len(courses) == 1:
+        return (
+            "The row did not reach the tolerance."
+            if worst is None
+            else f"The row was within the tolerance after {worst:,.0f} evaluations."
+        )
     if worst is not None and worst == usual:
         return f"All of {rows} were within the tolerance after {worst:,.0f} evaluations."
     half = "" if usual is None else f"half were within the tolerance after {usual:,.0f} evaluations"
     if worst is not None:
         return f"Of {rows}, {half}, and all after {worst:,.0f}."
-    short = int((_last(courses) > 1).sum())
+    short = int((_at(courses, np.inf) > 1).sum())
     missed = f"{short:,} did not reach {'it' if half else 'the tolerance'}"
     both = f"{half}, {missed}" if half else missed
     return f"Of {rows}, {both}: their intervals say how far they are."
-
-
-def _last(courses: FloatArray) -> FloatArray:
-    """The half-width at the last look of each row."""
-    ends = np.isfinite(courses[..., 0]).sum(axis=1) - 1
-    last: FloatArray = courses[np.arange(len(courses)), ends, 1]
-    return last
 
 
 def _reached(courses: FloatArray, share: float) -> float | None:
@@ -141,14 +134,10 @@ def _at(courses: FloatArray, evaluations: float) -> FloatArray:
 def _without_looks(material: Material) -> list[str]:
     """What there is where nobody looked on the way: where it ended, and what more would give."""
     shown = material.shown
-    half = half_widths(shown.values, shown.lower, shown.upper)
     words = [
         "Nobody looked at the accuracy on the way: that is done where a tolerance is asked for."
     ]
-    known = np.isfinite(half)
-    if not known.any() or not np.nanmax(half):
-        return words
-    widest = np.where(known, half, 0.0).reshape(len(shown), -1).max(axis=1)
+    widest = np.nan_to_num(shown.half_widths).reshape(len(shown), -1).max(axis=1)
     middle = float(np.median(widest))
     spent = int(np.median(shown.evaluations))
     if not middle:

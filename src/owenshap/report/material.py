@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, ROWS, Explanation
-from owenshap.explain.summary import checked, with_axes
+from owenshap.explain.matching import check_explanation
+from owenshap.explain.summary import with_axes
+from owenshap.explain.words import MOST_LINES
 from owenshap.jobs.digests import ROWS_AT_A_TIME
 from owenshap.jobs.run import Run
-from owenshap.report.lists import MOST_LINES
 from owenshap.support.arrays import FloatArray, IntArray
 
 MOST_ROWS = 1000  # that a page shows, not tuned: decisions.md#a-page-that-needs-nothing-else
@@ -159,7 +160,8 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     """What the page of an explanation or of a run is made of, with so many rows at most."""
     source = _source(explained)
     totals, numbers, uncertain = _summed(source)
-    outputs = _strongest(totals.size, MOST_LINES)
+    # the strongest, in their own order
+    outputs = np.sort(np.argsort(-totals.size.sum(axis=0), kind="stable")[:MOST_LINES])
     unusual = _farthest(source, totals)
     # a contribution is two bytes, in base64; the data comes on top
     fitting = int(MOST_BYTES / (8 / 3 * len(totals.size) * len(outputs)))
@@ -227,7 +229,7 @@ def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
         advice = "An Explainer returns the one, its method run the other"
         got = type(explained).__name__
         raise InputError("explained", "be an Explanation or a Run", got, advice)
-    checked(explained, outputs=True)
+    check_explanation(explained)
     return _InMemory(explained)
 
 
@@ -238,7 +240,8 @@ def _summed(source: _InMemory | _OnDisk) -> tuple[Totals, IntArray, list[int]]:
     best = _Best()
     names = ("values", "lower", "upper", "doubtful", "evaluations", "model_rows")
     for rows, arrays in source.chunks(*names, "stopped_by", "because"):
-        half = half_widths(arrays["values"], arrays["lower"], arrays["upper"])
+        values = arrays["values"]
+        half = np.maximum(arrays["upper"] - values, values - arrays["lower"])
         part = Totals.of(arrays, half)
         totals = part if totals is None else totals + part
         seen.append(rows)
@@ -285,17 +288,6 @@ def _chosen(numbers: IntArray, most: int, special: list[int]) -> IntArray:
     return np.sort(np.concatenate([first, drawn]))
 
 
-def half_widths(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """How far intervals reach, on their longer side; nan where there is none."""
-    reach: FloatArray = np.maximum(upper - values, values - lower)
-    return reach
-
-
-def _strongest(size: FloatArray, most: int) -> IntArray:
-    """The strongest outputs, in their own order."""
-    return np.sort(np.argsort(-size.sum(axis=0), kind="stable")[:most])
-
-
 def _whole(explanation: Explanation) -> Explanation:
     return with_axes(explanation, ROWS, OUTPUTS)
 
@@ -307,6 +299,4 @@ def _with_outputs(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 def _first_texts(doubtful: NDArray[Any]) -> list[str]:
     """Of each row the first doubt that there is."""
-    if doubtful.shape[-1] == 1:
-        return [text for text in doubtful[:, 0].tolist() if text]
     return [next(filter(None, row)) for row in doubtful.tolist() if any(row)]

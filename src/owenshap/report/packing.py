@@ -18,7 +18,7 @@ from owenshap.errors import MOST_SHOWN
 from owenshap.explain.cells import CATEGORIES, NUMBERS, Column, text_of
 from owenshap.explain.words import shorten
 from owenshap.report.importance import Importance
-from owenshap.report.material import Material, half_widths
+from owenshap.report.material import Material
 from owenshap.support.arrays import FloatArray
 
 LARGEST = np.iinfo(np.int16).max
@@ -30,7 +30,7 @@ SAFE = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 def packed(material: Material) -> str:
     """All that the page's script needs."""
     shown = material.shown
-    half = half_widths(shown.values, shown.lower, shown.upper)
+    half = shown.half_widths
     reasons = sorted(set(shown.doubtful.ravel().tolist()))
     outputs = range(len(material.outputs))
     content = {
@@ -52,7 +52,6 @@ def packed(material: Material) -> str:
             Importance.of(material.totals, int(output), shown.confidence).order.tolist()
             for output in material.outputs
         ],
-        "evaluations": shown.evaluations.tolist(),
         "uncertain": material.uncertain,
         "unusual": material.unusual,
     }
@@ -64,11 +63,8 @@ def clean(text: object, longest: int = MOST_SHOWN) -> str:
     """Text in one line, without characters that control a screen, that any file can hold; what is
     longer is cut in its middle.
     """
-    line = str(text).encode(errors="replace").decode()
-    line = "".join("�" if unicodedata.category(each) == "Cc" else each for each in _lined(line))
-    if len(line) <= longest:
-        return line
-    return f"{line[: longest // 2]}…{line[-(longest // 2) :]}"
+    line = shorten(str(text).encode(errors="replace").decode(), longest)
+    return "".join("�" if unicodedata.category(each) == "Cc" else each for each in line)
 
 
 def named(name: str) -> str:
@@ -76,16 +72,10 @@ def named(name: str) -> str:
     return clean(name) or "(no name)"
 
 
-def _lined(text: str) -> str:
-    return " ".join(text.split())
-
-
 def output_names(material: Material) -> list[str]:
     """A name for each output that is shown."""
     names = material.shown.output_names
-    if names is None:
-        return [f"output {number}" for number in material.outputs]
-    return [named(name) for name in names]
+    return [named(name) for name in names or (f"output {each}" for each in material.outputs)]
 
 
 def row_names(material: Material) -> list[str]:
@@ -110,9 +100,8 @@ def _floats(array: NDArray[Any]) -> str:
 
 def _small(values: FloatArray) -> dict[str, str]:
     """Values (rows, players) as parts of the largest of their row."""
-    scale = np.abs(values).max(axis=1)
-    parts = np.divide(values, scale[:, None], out=np.zeros_like(values), where=scale[:, None] > 0)
-    return {"scale": _floats(scale / LARGEST), "parts": _base64(np.rint(parts * LARGEST), "<i2")}
+    scale, parts = _parts(values)
+    return {"scale": scale, "parts": _base64(np.rint(parts), "<i2")}
 
 
 def _halves(half: FloatArray) -> dict[str, str] | None:
@@ -120,12 +109,17 @@ def _halves(half: FloatArray) -> dict[str, str] | None:
     known = np.isfinite(half)
     if known.all() and not half.any():
         return None
-    sizes = np.where(known, half, 0)
-    scale = sizes.max(axis=1)
-    parts = np.divide(sizes, scale[:, None], out=np.zeros_like(sizes), where=scale[:, None] > 0)
+    scale, parts = _parts(np.where(known, half, 0))
     # up, so that no interval becomes narrower and none becomes 0
-    whole = np.where(known, np.ceil(parts * LARGEST), NO_INTERVAL)
-    return {"scale": _floats(scale / LARGEST), "parts": _base64(whole, "<u2")}
+    whole = np.where(known, np.ceil(parts), NO_INTERVAL)
+    return {"scale": scale, "parts": _base64(whole, "<u2")}
+
+
+def _parts(sizes: FloatArray) -> tuple[str, FloatArray]:
+    """The largest of each row, packed, and all as parts of it, up to `LARGEST`."""
+    scale = np.abs(sizes).max(axis=1)
+    parts = np.divide(sizes, scale[:, None], out=np.zeros_like(sizes), where=scale[:, None] > 0)
+    return _floats(scale / LARGEST), parts * LARGEST
 
 
 def _column(cells: NDArray[Any]) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, ROWS
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import PairSummary
-from owenshap.explain.words import Digits
+from owenshap.explain.words import MOST_LINES, Digits
 from owenshap.jobs.run import Run
-from owenshap.report.lists import MOST_LINES
 from owenshap.report.packing import clean
 from owenshap.support.arrays import FloatArray
 

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import platform
+import sys
 from typing import Any
 
 import numpy as np
 
 import owenshap
+from owenshap.errors import MOST_TOLD
 from owenshap.explain.words import counted
 from owenshap.report.material import Material, Reasons
 from owenshap.report.packing import clean
 from owenshap.support.progress import clock
+
+PACKAGES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "scikit-learn": "sklearn",
+    "skops": "skops",
+    "onnxruntime": "onnxruntime",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "catboost": "catboost",
+}
+"""Packages that bear on the numbers, and the modules by which they are known to be loaded."""
 
 
 def costs_of(material: Material) -> list[tuple[str, str]]:
@@ -23,7 +40,7 @@ def costs_of(material: Material) -> list[tuple[str, str]]:
     middle = int(np.median(counts))
     most = int(counts.max())
     lines = [("Method", clean(material.shown.method))]
-    lines += [("Why", clean(text, 2000)) for _, text in totals.because.commonest(2)]
+    lines += [("Why", clean(text, MOST_TOLD)) for _, text in totals.because.commonest(2)]
     lines += [
         ("Evaluations (coalitions valued)", f"{totals.evaluations:,}"),
         ("Rows that the model predicted", f"{totals.model_rows:,}"),
@@ -39,7 +56,7 @@ def costs_of(material: Material) -> list[tuple[str, str]]:
 
 def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:
     """How many rows, and an example, of the five commonest."""
-    return [(counted(count, "row"), clean(text, 2000)) for count, text in reasons.commonest(5)]
+    return [(counted(count, "row"), clean(text, MOST_TOLD)) for count, text in reasons.commonest(5)]
 
 
 def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:
@@ -53,18 +70,26 @@ def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]
         "confidence": f"{shown.confidence:g}",
         "rows": f"{material.totals.rows:,}",
         **_manifest(material),
-        "versions": ", ".join(
-            [
-                f"owenshap {owenshap.__version__}",
-                f"Python {platform.python_version()} on {platform.machine()}",
-                f"numpy {np.__version__}",
-            ]
-        ),
+        "versions": versions(),
         "digest of the rows shown": _digest(material),
     }
     lines = {**given, **{label: text for label, text in own.items() if label not in given}}
     # a command with many settings is long
-    return [(clean(label), clean(text, 2000)) for label, text in lines.items() if str(text)]
+    return [(clean(label), clean(text, MOST_TOLD)) for label, text in lines.items() if str(text)]
+
+
+def versions() -> str:
+    """Of what bears on the numbers, as far as it is loaded."""
+    python = f"Python {platform.python_version()} on {platform.machine()}"
+    loaded = [f"{name} {_version(name)}" for name in PACKAGES if PACKAGES[name] in sys.modules]
+    return ", ".join([f"owenshap {owenshap.__version__}", python, *loaded])
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:  # under another name, as xgboost-cpu is
+        return str(getattr(sys.modules[PACKAGES[name]], "__version__", "?"))
 
 
 def _manifest(material: Material) -> dict[str, str]:

@@ -9,11 +9,10 @@ import numpy as np
 from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.explain.summary import told_unit
-from owenshap.explain.words import Digits, counted, shorten
+from owenshap.explain.words import MOST_LINES, NAMED, Digits, counted, percent, shorten
 from owenshap.report.bars import bars_of, doubt_text
 from owenshap.report.convergence import convergence_of
 from owenshap.report.importance import Importance
-from owenshap.report.lists import MOST_LINES, NAMED
 from owenshap.report.material import Material
 from owenshap.report.packing import clean, named, output_names
 from owenshap.report.record import audit_of, costs_of, told_reasons
@@ -42,7 +41,7 @@ def told(
         "exact": material.totals.exact,
         "convergence": convergence_of(material),
         "mostly_doubtful": 2 * material.totals.doubtful.rows > material.totals.rows,
-        "confidence": _confidence(material),
+        "confidence": percent(material.shown.confidence),
         "index": clean(material.shown.index),
         "labelled": material.labels is not None,
         "costs": costs_of(material),
@@ -152,7 +151,7 @@ def _known_within(material: Material, importance: Importance) -> str:
         return "Every contribution is exact" + of_rows * (material.totals.rows >= FEWEST_ROWS)
     typical = float(np.median(importance.estimation[importance.estimation > 0]))
     within = doubt_text(Digits.of([importance.mean.max()]), typical)
-    confidence = _confidence(material)
+    confidence = percent(material.shown.confidence)
     return f"With {confidence} confidence a typical contribution is known to within {within}"
 
 
@@ -192,7 +191,7 @@ def _sampling(material: Material) -> str:
 
 
 def _whiskers(material: Material) -> str:
-    confidence = f"{_confidence(material)} interval"
+    confidence = f"{percent(material.shown.confidence)} interval"
     if not np.any(material.totals.known):
         return "There are no intervals."
     if material.one_row or material.totals.rows < FEWEST_ROWS:
@@ -209,7 +208,3 @@ def _percent(share: float) -> str:
     """With a space that no line ends at."""
     text = f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-def _confidence(material: Material) -> str:
-    return f"{100 * material.shown.confidence:g} %"
