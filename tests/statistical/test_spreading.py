@@ -18,7 +18,7 @@ def corrected(game, count):
     replicates = drawn.reshape(count, RUNS, -1).swapaxes(1, 2)
     held = Accumulator(total=np.full(RUNS, truth(game).sum()))
     held.add(np.ascontiguousarray(replicates))
-    return held.moments
+    return held.summary.moments
 
 
 GAMES = {"unanimity": random_unanimity_sum(10, 60, 10, seed=0), "product": smooth(8)}

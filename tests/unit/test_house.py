@@ -128,8 +128,8 @@ def test_a_row_is_followed_through_the_house():
     way = house.way_of_a_row()
     assert {"owenshap.explain.explainer", "owenshap.run.session"} <= way.modules
     assert all(room(caller) != room(function) for caller, function in way.hops)
-    assert len(way.modules) <= 32
-    assert len(way.hops) <= 83
+    assert len(way.modules) <= 29
+    assert len(way.hops) <= 60
 
 
 def test_a_row_with_a_fixed_budget_meets_nothing_that_it_does_not_need():
@@ -149,7 +149,7 @@ def test_every_named_number_has_a_reason():
     were.
     """
     assert house.without_reason() == []
-    assert sum(room(name) in ("explain", "run") for name in house.constants()) <= 48
+    assert sum(room(name) in ("explain", "run") for name in house.constants()) <= 36
 
 
 def test_what_is_counted_is_there():

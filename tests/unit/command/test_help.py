@@ -63,10 +63,7 @@ def test_every_example_is_one_that_the_command_line_takes():
 
 
 def test_exit_codes_are_those_of_the_help_and_the_docs():
-    codes = {
-        getattr(faults, name)
-        for name in ("DONE", "CHANGED", "INPUT", "MODEL", "INTERNAL", "INTERRUPTED")
-    } | {click.UsageError.exit_code}
+    codes = {*faults.Exit, click.UsageError.exit_code}
     assert {int(each) for each in re.findall(r"^  (\d+) ", CODES, re.MULTILINE)} == codes
     docs = (ROOT / "docs" / "command.md").read_text()
     assert {int(each) for each in re.findall(r"^\| (\d+) \|", docs, re.MULTILINE)} == codes

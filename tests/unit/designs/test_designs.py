@@ -6,7 +6,7 @@ from naive import Watched, random_table, refuses, same_examples
 
 from owenshap import Castro, HalvedOwen, Owen, estimate
 from owenshap.designs.design import Chains, Sets, Stars, Subsets
-from owenshap.run.evaluate import evaluate, evaluate_ends
+from owenshap.run.evaluate import Evaluator, evaluate_ends
 
 
 @st.composite
@@ -202,7 +202,7 @@ def test_the_game_sees_every_inner_coalition_of_a_design_and_no_end(design):
     game = Watched(random_table(design.n_players))
     ends = evaluate_ends(game)
     game.asked.clear()
-    values, evaluations = evaluate(game, design, ends, rows_at_once=7)
+    values, evaluations = Evaluator(game, ends, 7).evaluate(design)
     inner = [each for each in listed(design) if 0 < len(each) < design.n_players]
     seen = (
         [frozenset(np.flatnonzero(row).tolist()) for row in game.coalitions] if game.asked else []
@@ -231,7 +231,7 @@ def test_a_star_costs_n_plus_1_less_the_ends_in_it(estimator):
     for seed in range(20):
         design = estimator.draw(n_players, np.random.default_rng(seed), replicates=3)
         game = random_table(n_players)
-        _, evaluations = evaluate(game, design, evaluate_ends(game), rows_at_once=100)
+        _, evaluations = Evaluator(game, evaluate_ends(game), 100).evaluate(design)
         sizes = np.count_nonzero(design.centres, axis=-1)
         # The stars of the end coalitions hold that end, the stars of their neighbours too; all
         # others hold none.
@@ -244,7 +244,7 @@ def test_a_star_costs_n_plus_1_less_the_ends_in_it(estimator):
 def test_between_one_and_two_players_a_star_can_hold_both_ends():
     game = random_table(1)
     design = Stars(np.array([[[True]]]), np.ones(1))
-    assert evaluate(game, design, evaluate_ends(game), rows_at_once=100)[1] == 0
+    assert Evaluator(game, evaluate_ends(game), 100).evaluate(design)[1] == 0
 
 
 @pytest.mark.parametrize(

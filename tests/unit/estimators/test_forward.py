@@ -26,7 +26,7 @@ def test_sizes_are_drawn_more_often_where_errors_are_larger_and_none_is_left_out
     assert drawn.sum() == pytest.approx(1)
     np.testing.assert_allclose(drawn, drawn[::-1])  # a coalition and its complement are one
     assert drawn[2] == drawn.max()
-    assert drawn.min() >= forward.EVENLY / (PLAYERS - 1)
+    assert drawn.min() >= forward.EVEN_SHARE / (PLAYERS - 1)
 
 
 def test_outputs_count_alike_whatever_their_scale():

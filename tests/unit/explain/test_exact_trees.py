@@ -652,7 +652,7 @@ def test_trees_that_would_take_longer_are_sampled(monkeypatch):
     is_exact(explainer(rows), 20)
     monkeypatch.setattr("owenshap.trees.exact.PER_SPLIT", 1e-4)
     is_exact(explainer(rows), 20)  # it takes no time at all
-    monkeypatch.setattr("owenshap.explain.exact_trees.SOON", 0.0)
+    monkeypatch.setattr("owenshap.explain.exact_trees.SHORT_WORK", 0.0)
     found = explainer(rows)
     assert found.method == "exact"
     assert "so deep that this would take" in found.because[0]

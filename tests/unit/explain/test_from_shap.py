@@ -161,7 +161,7 @@ def test_reprs_are_short_and_say_what_it_is():
     assert "base value 0.5" in repr(explanation[0])
     several = explanation_of(values.reshape(100, 6, 10))
     assert len(repr(several)) < 1500
-    assert "4 more outputs" in repr(several)
+    assert "4 outputs not shown" in repr(several)
     assert repr(explanation[:0]).startswith("Explanation of 0 rows")
     assert repr(explainer()) == "Explainer(function, background of 20 rows, all outputs)"
     forest = RandomForestClassifier(3).fit(ROWS, ROWS[:, 0] > 0)

@@ -64,8 +64,8 @@ def test_a_child_does_one_thing_after_another_and_is_gone():
     with pytest.raises(EndedError, match="exit code 7"):
         child.call(60, os._exit, 7)
     assert child.call(60, print, "not into the answers") is None
-    child.end()
-    assert child.end() is None
+    child.close()
+    assert child.close() is None
 
 
 def test_what_cannot_travel_is_told(tmp_path):

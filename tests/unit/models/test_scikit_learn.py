@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import (
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     IsolationForest,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
@@ -18,6 +20,7 @@ from sklearn.svm import SVC
 import owenshap
 from owenshap.errors import InputError, ModelError
 from owenshap.models import as_model
+from owenshap.models.scikit_learn import SklearnModel
 
 RNG = np.random.default_rng(2)
 ROWS = RNG.normal(size=(80, 4))
@@ -162,3 +165,27 @@ def test_what_nobody_knows_gets_an_error_that_says_how_to_wrap_it():
     np.testing.assert_allclose(found.values[:, 0], ROWS[:2, 0])
     with pytest.raises(InputError, match="predict must be None for a function"):
         owenshap.Explainer(Strange().score, baseline=0.0, predict="score")
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesRegressor])
+def test_a_forest_predicts_what_its_own_method_does(kind, targets):
+    """To the last bit, though its trees are asked one by one."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 3))
+    wanted = (rows[:, :targets] > 0).astype(int)
+    forest = kind(12, random_state=0).fit(rows, wanted.squeeze())
+    own = forest.predict_proba(rows) if kind is RandomForestClassifier else forest.predict(rows)
+    own = np.concatenate(own, axis=1) if isinstance(own, list) else own
+    np.testing.assert_array_equal(SklearnModel.of(forest, None).predict(rows), own)
+
+
+def test_a_forest_with_a_prediction_of_its_own_is_asked_for_it():
+    class Half(RandomForestRegressor):
+        def predict(self, X):
+            return super().predict(X) / 2
+
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    forest = Half(3, random_state=0).fit(rows, rows[:, 0])
+    found = SklearnModel.of(forest, None).predict(rows)
+    np.testing.assert_array_equal(found, forest.predict(rows))

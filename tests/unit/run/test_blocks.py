@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from owenshap import Castro, HalvedOwen, estimate
-from owenshap.games.game import Declared, FunctionGame, is_compact, is_drawing
+from owenshap.games.game import Declared, FunctionGame, abilities
 from owenshap.run.blocks import (
     DRAWN_TOGETHER,
     LARGEST_BLOCK,
@@ -11,7 +11,7 @@ from owenshap.run.blocks import (
     blocks_smaller,
     in_draws,
 )
-from owenshap.run.evaluate import Ends
+from owenshap.run.evaluate import Ends, Evaluator
 from owenshap.run.plan import make_plan
 
 
@@ -52,7 +52,7 @@ def test_blocks_begin_small_and_double_up_to_a_bound():
 def test_blocks_of_many_outputs_are_smaller(outputs, smaller):
     """So that they take no more memory."""
     ends = Ends(np.zeros(outputs), np.ones(outputs), scalar=False)
-    assert blocks_smaller(game(), ends) == smaller
+    assert blocks_smaller(Evaluator(game(), ends, 1)) == smaller
 
 
 def test_what_others_draw_is_not_cut():
@@ -62,7 +62,7 @@ def test_what_others_draw_is_not_cut():
 
 def test_blocks_drawn_together_are_those_of_one_generator():
     plan = make_plan(6, HalvedOwen(), 50_000)
-    (drawn,) = all_drawn(game(), plan.estimator, 3, in_draws(plan, 6))
+    (drawn,) = all_drawn(6, None, plan.estimator, 3, in_draws(plan, 6))
     alone = plan.estimator.draw(
         6, np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,))), plan.replicates
     )
@@ -74,7 +74,7 @@ def test_blocks_drawn_together_are_those_of_one_generator():
 
 def test_the_draws_of_a_run_differ():
     plan = make_plan(6, HalvedOwen(), 200_000)
-    first, second, *_ = all_drawn(game(), plan.estimator, 0, in_draws(plan, 6))
+    first, second, *_ = all_drawn(6, None, plan.estimator, 0, in_draws(plan, 6))
     count = min(len(first.design.centres), len(second.design.centres))
     assert (first.design.centres[:count] != second.design.centres[:count]).mean() > 0.2
 
@@ -91,9 +91,10 @@ def test_a_class_is_asked_once_what_its_games_can_do():
             raise NotImplementedError
 
     for _ in range(2):
-        assert not is_compact(Plain())
-        assert is_compact(Compact())
-        assert not is_drawing(Compact())
+        assert abilities(Plain()).compact is None
+        compact = Compact()
+        assert abilities(compact).compact is compact
+        assert abilities(compact).drawing is None
 
 
 @pytest.mark.parametrize("efficient", [True, False])

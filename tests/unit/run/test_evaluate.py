@@ -4,7 +4,7 @@ from naive import Watched, random_table, refuses, smooth
 
 from owenshap import FunctionGame, GameError, estimate
 from owenshap.designs.design import Sets, Subsets
-from owenshap.run.evaluate import describe, evaluate, evaluate_ends
+from owenshap.run.evaluate import Evaluator, describe, evaluate_ends
 from owenshap.run.task import Settings
 from owenshap.support.checks import parse_bytes
 
@@ -152,7 +152,7 @@ def test_the_number_of_rows_in_a_call_changes_nothing(rows):
     game = Watched(random_table(4))
     ends = evaluate_ends(game)
     game.asked.clear()
-    values, evaluations = evaluate(game, Subsets(4), ends, rows)
+    values, evaluations = Evaluator(game, ends, rows).evaluate(Subsets(4))
     assert (values[:, 0] == game.game.table).all()
     assert evaluations == game.evaluations == 14
     assert max(map(len, game.asked)) == min(rows, 14)
@@ -162,7 +162,8 @@ def test_a_design_of_ends_asks_nothing():
     game = Watched(random_table(3))
     ends = evaluate_ends(game)
     game.asked.clear()
-    values, evaluations = evaluate(game, Sets.of([[True] * 3, [False] * 3, [True] * 3]), ends, 10)
+    design = Sets.of([[True] * 3, [False] * 3, [True] * 3])
+    values, evaluations = Evaluator(game, ends, 10).evaluate(design)
     assert evaluations == game.evaluations == 0
     assert values[:, 0].tolist() == game.game.table[[7, 0, 7]].tolist()
 

@@ -14,9 +14,8 @@ from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.estimators.gaussian_process import Growing
 from owenshap.explain.grouping import LINEAR_SECONDS
-from owenshap.models import Model, as_model
+from owenshap.models import as_model
 from owenshap.models.base import ROW_SECONDS
-from owenshap.models.onnx import OnnxModel
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
 from owenshap.statistics.goal import USUAL
@@ -115,7 +114,7 @@ def test_a_number_of_pairs_is_one_fit_and_has_no_tolerance():
 CORRECTED = "gaussian-process-corrected"
 # seconds of a row as measured and as counted, players, outputs (two classes are one), what is taken
 BOOSTED, BAYES = ROW_SECONDS["xgboost"], ROW_SECONDS["sklearn.naive_bayes"]
-USUALLY = Model.row_seconds
+USUALLY = ROW_SECONDS[""]
 JOBS = {
     "neighbours": (2.7e-6, USUALLY, 30, 1, GROWING),
     "perceptron": (1e-7, LINEAR_SECONDS, 30, 1, "halved-owen"),
@@ -124,7 +123,7 @@ JOBS = {
     "forest": (1e-6, ROW_SECONDS["sklearn.ensemble"], 30, 1, CORRECTED),
     "naive Bayes 30": (4.5e-7, BAYES, 30, 1, CORRECTED),
     "naive Bayes 13": (2.3e-7, BAYES, 13, 3, "exact"),
-    "a small network": (1.1e-7, OnnxModel.row_seconds, 13, 3, "exact"),
+    "a small network": (1.1e-7, ROW_SECONDS["onnxruntime"], 13, 3, "exact"),
     "process": (1.3e-5, USUALLY, 30, 1, GROWING),
     "convolutions": (2e-5, USUALLY, 49, 10, CORRECTED),
     "a slow function": (1e-3, USUALLY, 20, 1, GROWING),

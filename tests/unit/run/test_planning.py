@@ -20,8 +20,9 @@ from owenshap import (
     methods,
 )
 from owenshap.estimators import by_name
+from owenshap.estimators.base import default_budget
 from owenshap.run.cost import Cost, duration
-from owenshap.run.plan import default_budget, make_plan
+from owenshap.run.plan import make_plan
 from owenshap.statistics.goal import Until
 
 
@@ -234,7 +235,7 @@ def test_levels_and_passes_grow_together(estimator, n_players, stars):
     plan = make_plan(n_players, estimator(), 2 + stars * (n_players + 1))
     levels = plan.estimator.levels
     assert plan.replicates >= 15 * levels
-    assert stars < 15 * (levels + plan.estimator.step) ** 2
+    assert stars < 15 * (levels + 1 + plan.estimator.mirrors) ** 2
 
 
 @pytest.mark.parametrize("method", ["halved-owen", "auto"])

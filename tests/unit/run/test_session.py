@@ -173,5 +173,5 @@ def test_a_fit_that_takes_as_little_as_any_run_needs_no_more_memory(budget, enou
     if enough:
         check_feasible(plan, 12, 10**6)
     else:
-        with pytest.raises(owenshap.InputError, match="about 49MB"):
+        with pytest.raises(owenshap.InputError, match="about 54MB"):
             check_feasible(plan, 12, 10**6)

@@ -27,10 +27,10 @@ def test_sums_over_the_players_are_added_player_after_player(outputs):
     accumulator.add(replicates)
     sums = np.add.accumulate(replicates, axis=1)[:, -1:]
     same(
-        accumulator.sums,
+        accumulator.summary.sums,
         Moments.of(np.concatenate([replicates, sums], axis=1)).of_players(slice(-1, None)),
     )
-    same(accumulator.moments, Moments.of(replicates))
+    same(accumulator.summary.moments, Moments.of(replicates))
 
 
 def test_small_blocks_are_reduced_together_and_asking_changes_nothing():
@@ -39,9 +39,9 @@ def test_small_blocks_are_reduced_together_and_asking_changes_nothing():
     for block in np.split(replicates, 6):
         asked.add(block)
         quiet.add(block)
-        assert asked.moments.count == asked.count
-    same(asked.moments, quiet.moments)
-    same(asked.moments, Moments.of(replicates))
+        assert asked.summary.moments.count == asked.count
+    same(asked.summary.moments, quiet.summary.moments)
+    same(asked.summary.moments, Moments.of(replicates))
 
 
 @pytest.mark.parametrize("at_once", [0, 100, AT_ONCE])
@@ -52,8 +52,8 @@ def test_what_is_taken_up_again_goes_on_with_the_same_bits(at_once):
     part.restore(whole.state(), np.zeros(2))
     added(whole, more, [3, 20])
     added(part, more, [3, 20])
-    same(whole.moments, part.moments)
-    same(whole.sums, part.sums)
+    same(whole.summary.moments, part.summary.moments)
+    same(whole.summary.sums, part.summary.sums)
 
 
 @pytest.mark.parametrize("at_once", [0, 40, AT_ONCE])
@@ -65,8 +65,8 @@ def test_going_on_spreads_the_gap_with_the_same_bits(at_once):
     again.restore(whole.state(), total)
     added(whole, more, [3, 20])
     added(again, more, [3, 20])
-    same(again.moments, whole.moments)
-    same(again.sums, whole.sums)
+    same(again.summary.moments, whole.summary.moments)
+    same(again.summary.sums, whole.summary.sums)
 
 
 def test_whoever_goes_on_may_spread_the_gap_or_not():
@@ -74,13 +74,13 @@ def test_whoever_goes_on_may_spread_the_gap_or_not():
     total = np.array([1.0, 2.0])
     raw = added(Accumulator(total=total, spread=False), replicates, [10])
     spread = added(Accumulator(total=total), replicates, [10])
-    same(raw.moments, spread.moments.raw)
+    same(raw.summary.moments, spread.summary.moments.raw)
     from_raw = Accumulator(total=total)
     from_raw.restore(raw.state(), total)
     from_spread = Accumulator(total=total, spread=False)
     from_spread.restore(spread.state(), total)
-    same(from_raw.moments, spread.moments)
-    same(from_spread.moments, raw.moments)
+    same(from_raw.summary.moments, spread.summary.moments)
+    same(from_spread.summary.moments, raw.summary.moments)
 
 
 @pytest.mark.parametrize("spread", [False, True])
@@ -89,9 +89,9 @@ def test_outputs_taken_apart_and_joined_again_are_the_same(spread):
     held = Accumulator(total=total if spread else None)
     whole = added(held, replicates, [10, 10])
     parts = [whole.of_outputs(np.arange(at, at + 2)) for at in (0, 2, 4)]
-    same(Accumulator.joined(parts).moments, whole.moments)
-    same(parts[1].sums, whole.sums.of_outputs(np.arange(2, 4)))
-    same(parts[1].moments, whole.moments.of_outputs(np.arange(2, 4)))
+    same(Accumulator.joined(parts).summary.moments, whole.summary.moments)
+    same(parts[1].summary.sums, whole.summary.sums.of_outputs(np.arange(2, 4)))
+    same(parts[1].summary.moments, whole.summary.moments.of_outputs(np.arange(2, 4)))
 
 
 def test_sums_that_were_not_kept_are_those_of_a_method_without_a_gap():
@@ -101,5 +101,5 @@ def test_sums_that_were_not_kept_are_those_of_a_method_without_a_gap():
     without.add(replicates)
     found = Accumulator()
     found.restore(without.state(), np.array([3.0]))
-    same(found.moments, Moments.of(replicates))
-    assert (found.sums.mean.item(), found.sums.squares.item()) == (3, 0)
+    same(found.summary.moments, Moments.of(replicates))
+    assert (found.summary.sums.mean.item(), found.summary.sums.squares.item()) == (3, 0)

@@ -16,7 +16,7 @@ def spread(replicates, total, *, blocks=(), at_once=0):
     held = Accumulator(at_once=at_once, total=np.asarray(total, np.float64))
     for block in np.split(replicates, blocks):
         held.add(block)
-    return held.moments
+    return held.summary.moments
 
 
 def spread_by_hand(replicates, total):

@@ -201,7 +201,8 @@ def test_a_sum_that_is_off_is_no_accident_and_no_interval_is_narrower():
     plain = made.half_widths
     sums = replace(made.sums, mean=made.sums.mean + 7.0)
     np.testing.assert_allclose(replace(made, sums=sums).half_widths, 7.0)
-    np.testing.assert_array_equal(plain, half_widths(made.moments, 0.95, *made._seen)[:, 0])
+    seen = (made.ends.grand - made.ends.empty, made.plan.estimator.draws(6))
+    np.testing.assert_array_equal(plain, half_widths(made.moments, 0.95, *seen)[:, 0])
 
 
 def test_where_nothing_was_seen_the_interval_is_as_wide_as_the_gap():

@@ -464,7 +464,7 @@ def test_a_budget_too_small_to_have_seen_an_event_says_which(method):
 def test_at_one_per_cent_the_floor_costs_nothing(method, monkeypatch):
     game = smooth(12)
     taken = estimate(game, method, tolerance="1%")
-    monkeypatch.setattr(intervals, "UNSEEN", 0.0)
+    monkeypatch.setattr(intervals, "UNSEEN_SHARE", 0.0)
     assert estimate(game, method, tolerance="1%").evaluations == taken.evaluations
     assert taken.replicates >= 15
 
@@ -578,6 +578,14 @@ def wavy(n_players=12):
         lambda coalitions: np.sin((coalitions * np.linspace(0.2, 0.9, n_players)).sum(axis=1)),
         n_players,
     )
+
+
+def test_a_fit_that_grew_to_a_tolerance_promises_no_less_for_all_values_at_once():
+    result = estimate(wavy(), "gaussian-process", tolerance=0.05)
+    assert result.stopped_by.startswith("tolerance")
+    lower, upper = result.simultaneous()
+    assert (upper - lower >= 0.1 - 1e-12).all()
+    assert (result.upper - result.lower < 0.1).any()
 
 
 def test_a_surrogate_reaches_a_tolerance_with_fewer_evaluations():

@@ -96,7 +96,7 @@ def test_a_factor_in_its_own_memory_has_the_same_diagonal() -> None:
 def test_waves_in_parts_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.random.default_rng(0).normal(size=9)
     whole = gaussians.waves(weights)
-    monkeypatch.setattr(gaussians, "AT_ONCE", 20)
+    monkeypatch.setattr(gaussians, "CACHED", 20)
     for one, other in zip(whole, gaussians.waves(weights), strict=True):
         assert np.array_equal(one, other)
 

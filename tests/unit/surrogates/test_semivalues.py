@@ -123,7 +123,7 @@ def test_without_a_fold_is_a_fit_without_it_under_the_same_parameters():
         kernel = EvenLikelihood(pairs_known.signs, mean.beside).kernel(mean.vector)
         weights = np.linalg.solve(kernel[np.ix_(stay, stay)], target)
         share = np.linalg.norm(kernel @ mean.weights[:, 0]) / whole
-        one = EvenMean(mean.vector, mean.beside, share * weights[:, None], np.zeros(0))
+        one = EvenMean(mean.vector, mean.beside, share * weights[:, None], np.zeros(0), 0.0)
         alone += pairs(one.of(pairs_known.signs[stay]), index)[..., 0]
     assert np.allclose(without[3, ..., 0], alone, rtol=1e-5, atol=1e-6)
 

@@ -118,7 +118,7 @@ def test_many_pairs_have_the_same_kernel_as_few(index, monkeypatch):
     vector, values = some_vector(9, index=index), np.random.default_rng(1).normal(size=200)
     few = Likelihood(signs).factor(vector)
     monkeypatch.setattr("owenshap.surrogates.gaussian_process.kernel.FILLED_AT_ONCE", 100)
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.kernel.ROWS", 30)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.kernel.CACHED", 6000)
     many = Likelihood(signs).factor(vector)
     np.testing.assert_allclose(many.solve(values), few.solve(values), rtol=1e-8)
     inverse = few.inverse()
@@ -184,7 +184,7 @@ def test_errors_are_summed_over_groups_of_pairs_where_players_are_many(monkeypat
         with_them = error(game, exact)
         with monkeypatch.context() as patch:
             patch.setattr(
-                "owenshap.surrogates.gaussian_process.learning.error_groups", lambda *_: 1
+                "owenshap.surrogates.gaussian_process.least_errors.error_groups", lambda *_: 1
             )
             found.append(error(game, exact) - with_them)
     assert np.mean(found) > np.log(1.04)

@@ -8,7 +8,6 @@ import pytest
 import owenshap
 from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process import even as _even
-from owenshap.surrogates.gaussian_process.even import EvenPart
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, Mean, mixture
@@ -182,7 +181,7 @@ def test_triples_pay_a_price_for_being_chosen():
 def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
     likelihood, even = (
         Likelihood(signs_of_pairs(7, 14)),
-        EvenPart(np.random.default_rng(1).normal(size=15)),
+        np.random.default_rng(1).normal(size=15),
     )
     values, vector = (
         np.random.default_rng(2).normal(size=15),
@@ -215,7 +214,7 @@ def test_both_parts_count_alike():
     of_even = mean @ np.linalg.solve(kernel, mean) / 2 + np.linalg.slogdet(kernel)[1] / 2
     apart = (own - _even.FIRST) / _even.SPREAD
     expected = likelihood.loss(vector, values)[0] + of_even + apart @ apart / 2
-    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean))[0] == pytest.approx(
+    assert likelihood.loss_of_both(vector, own, values, mean)[0] == pytest.approx(
         expected, rel=1e-6
     )
 
@@ -229,7 +228,7 @@ def test_the_even_part_tells_lengths():
     right[:2], wrong[2:4] = 0.0, 0.0
     vectors = [np.concatenate([each, [0.0, 0.0, -4.0, 0.0, 0.0, 0.0]]) for each in (right, wrong)]
     both = [
-        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values)))
+        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, values))
         for each in vectors
     ]
     losses = [
