@@ -378,7 +378,9 @@ def _short(value: object) -> object:
         return {key: _short(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_short(each) for each in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() else float(f"{value:.5g}")
 
 
 def _lines(results: dict) -> str:
@@ -387,7 +389,11 @@ def _lines(results: dict) -> str:
     for key, value in results.items():
         text = json.dumps(value)
         if isinstance(value, list):
-            text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+            text = (
+                "[\n"
+                + ",\n".join(json.dumps(each, separators=(",", ":")) for each in value)
+                + "\n]"
+            )
         parts.append(f"{json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

@@ -74,7 +74,7 @@ def measured(game: TableGame, count: int, runs: int = RUNS) -> tuple[float, floa
     replicates = method.replicates(design, values).reshape(count, runs, PLAYERS).swapaxes(1, 2)
     held = Accumulator(total=np.full(runs, truth.sum()))
     held.add(np.ascontiguousarray(replicates))
-    corrected = held.moments
+    corrected = held.summary.moments
     assert corrected is not None
     assert corrected.raw is not None
     before, after = _squared(corrected.raw, truth), _squared(corrected, truth)

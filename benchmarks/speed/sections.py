@@ -308,8 +308,8 @@ def _two_decades(first: int) -> list[int]:
 
 
 def kernel_settings(device: str, data: Path | None) -> dict:  # noqa: ARG001
-    """Stars of 785 players a second, by the kernel's settings (players and width at once, warps,
-    stages) and by the tile.
+    """Stars of 785 players a second, by the kernel's settings (players and width at once) and by
+    the tile.
     """
     if device != "cuda":
         return {"skipped": "needs a CUDA device"}
@@ -329,9 +329,9 @@ def kernel_settings(device: str, data: Path | None) -> dict:  # noqa: ARG001
 
     with torch.inference_mode():
         units, _ = units_of([(game.pairs, design)])
-    names = ("PLAYERS_AT_ONCE", "WIDTH_AT_ONCE", "WARPS", "STAGES")
+    names = ("PLAYERS_AT_ONCE", "WIDTH_AT_ONCE")
     kept = [getattr(_fused_stars, name) for name in names]
-    for settings in itertools.product((64, 128), (16, 32, 64), (4, 8), (1, 3)):
+    for settings in itertools.product((64, 128), (16, 32, 64)):
         for name, setting in zip(names, settings, strict=True):
             setattr(_fused_stars, name, setting)
         found = result[f"kernel {settings}"] = rate(lambda: _fused_stars.steps(game.linear, units))
