@@ -15,6 +15,7 @@ from owenshap.errors import InputError
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.words import MOST_LINES, Digits, called, fitted, named_outputs
+from owenshap.support.arrays import USUAL_MEMORY
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
@@ -95,14 +96,16 @@ def drawn(
     if OUTPUTS not in explanation.axes:
         return draw(explanation, ax)
     count = explanation.shape[-1]
-    if ax is not None or count > MOST_LINES:
+    panel_size = 0.86 * WIDTH, height + 0.25
+    most = _most_panels(*panel_size)
+    if ax is not None or count > most:
         pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
-        rule = f"be of at most {MOST_LINES} outputs" if ax is None else "be of one output for ax"
+        rule = f"be of at most {most} outputs" if ax is None else "be of one output for ax"
         advice = f"Pick one, as in explanation[..., {pick}], or some"
         raise InputError("explanation", rule, f"{count} outputs", advice)
     columns = min(count, MOST_COLUMNS)
     lines = -(-count // columns)
-    grid = new_grid(lines, columns, 0.86 * WIDTH * columns, (height + 0.25) * lines)
+    grid = new_grid(lines, columns, panel_size[0] * columns, panel_size[1] * lines)
     names = named_outputs(explanation.output_names, count)
     for place, panel in enumerate(grid.flat):
         if place >= count:
@@ -112,6 +115,14 @@ def drawn(
         title = fitted([called(name) for name in names])[place]
         panel.set_title(title, fontsize="medium", fontweight="bold", parse_math=False)
     return grid.reshape(-1)[:count]
+
+
+def _most_panels(width: float, height: float) -> int:
+    """Pictures of that size in inches that one figure can have: its pixels, four bytes each, take
+    memory.
+    """
+    dots = needed("matplotlib", extra="plots").rcParamsDefault["figure.dpi"]
+    return int(USUAL_MEMORY / (4 * width * height * dots**2))
 
 
 def new_grid(rows: int, columns: int, width: float, height: float) -> Any:

@@ -667,10 +667,18 @@ def test_several_outputs_stand_side_by_side(draw, rows):
     assert titles == ["output 0", "output 1", "output 2", "output 3"]
 
 
+def test_more_outputs_than_a_list_has_lines_are_drawn():
+    axes = plots.bar(explanation_of(np.random.default_rng(0).normal(size=(2, 3, 14))))
+    assert [ax.get_title() for ax in axes] == [f"output {number}" for number in range(14)]
+    assert {ax.get_subplotspec().get_gridspec().ncols for ax in axes} == {3}
+
+
 @pytest.mark.parametrize(("draw", "rows"), SEVERAL)
-def test_one_of_many_outputs_must_be_picked(draw, rows):
-    many = explanation_of(np.ones((12, 2, 15)), output_names=[f"o{i}" for i in range(15)])[rows]
-    with refuses("explanation", "15 outputs", "explanation[..., 'o0']"):
+def test_one_of_very_many_outputs_must_be_picked(draw, rows):
+    """Where one picture of them all would take more memory than arrays usually do."""
+    names = [f"o{number}" for number in range(1000)]
+    many = explanation_of(np.ones((12, 2, 1000)), output_names=names)[rows]
+    with refuses("explanation", "1000 outputs", "explanation[..., 'o0']"):
         draw(many)
     _, ax = plt.subplots()
     with refuses("explanation", "one output for ax", "2 outputs"):
