@@ -66,7 +66,7 @@ def of_their_own(runs):
     above = []
     for run in runs:
         floor = unseen_half_width(
-            run.moments, 1 - CONFIDENCE, run.grand_value - run.empty_value, Draws("passes")
+            run.moments, 1 - CONFIDENCE, run.grand_value - run.empty_value, Draws.single("passes")
         )
         above.append(run.half_widths > 1.001 * floor)
     return np.mean(above, axis=0) > 0.99

@@ -115,28 +115,28 @@ class Sets(Design):
 
 @dataclass(frozen=True)
 class Subsets(Design):
-    """The coalitions whose codes are start … stop − 1; by default all 2ⁿ of them."""
+    """The coalitions with these codes, which follow each other."""
 
     n_players: int
-    start: int = 0
-    stop: int = -1
+    codes: range
 
-    def __post_init__(self) -> None:
-        if self.stop < 0:
-            object.__setattr__(self, "stop", 1 << self.n_players)
+    @classmethod
+    def all_of(cls, n_players: int) -> Subsets:
+        """All 2ⁿ coalitions."""
+        return cls(n_players, range(1 << n_players))
 
     def __len__(self) -> int:
-        return self.stop - self.start
+        return len(self.codes)
 
     def sizes(self) -> IntArray:
-        return np.bitwise_count(np.arange(self.start, self.stop)).astype(np.int64)
+        return np.bitwise_count(np.array(self.codes)).astype(np.int64)
 
     def ends(self) -> tuple[IntArray, IntArray]:
-        grand = (1 << self.n_players) - 1 - self.start
-        return np.arange(self.start == 0), np.arange(grand, grand + (grand < len(self)))
+        grand = (1 << self.n_players) - 1 - self.codes.start
+        return np.arange(self.codes.start == 0), np.arange(grand, grand + (grand < len(self)))
 
     def coalitions(self, index: IntArray) -> BoolArray:
-        return from_codes(self.start + index, self.n_players)
+        return from_codes(self.codes.start + index, self.n_players)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Σ over the coalitions with player j of their values, (n, k), from the values (len, k).
@@ -152,13 +152,13 @@ class Subsets(Design):
             sums[player] = left[:, half:].sum(axis=1)
             left = left[:, :half] + left[:, half:]
         for player in range(free, self.n_players):
-            sums[player] = left[:, 0] * (self.start >> player & 1)
+            sums[player] = left[:, 0] * (self.codes.start >> player & 1)
         return sums
 
     def parts(self, coalitions: int) -> Iterator[Design]:
         step = 1 << max(1, coalitions).bit_length() - 1  # `sums` halves it
-        for start in range(self.start, self.stop, step):
-            yield Subsets(self.n_players, start, min(start + step, self.stop))
+        for first in range(0, len(self), step):
+            yield Subsets(self.n_players, self.codes[first : first + step])
 
 
 class Units(Design):

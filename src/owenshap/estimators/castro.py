@@ -66,7 +66,7 @@ class Castro(Estimator):
         return design.contributions(values).mean(axis=1)
 
     def draws(self, n_players: int) -> Draws:  # noqa: ARG002
-        return Draws("pairs of chains" if self.antithetic else "chains")
+        return Draws.single("pairs of chains" if self.antithetic else "chains")
 
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
         return 2 if self.antithetic else 1

@@ -49,7 +49,7 @@ class Exact(Estimator):
         return (1 << n_players) - 2
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:  # noqa: ARG002
-        return Subsets(n_players)
+        return Subsets.all_of(n_players)
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """φ = Zᵀ(p + m)v − Σ m v, with p the weight of v(S) for its members and m for the

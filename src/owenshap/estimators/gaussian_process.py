@@ -10,7 +10,14 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.designs.design import Design, Sets
-from owenshap.designs.pairs import MOST_CHOSEN, MOST_PLAYERS, all_pairs, even_pairs, more_pairs
+from owenshap.designs.pairs import (
+    CANDIDATES,
+    MOST_CHOSEN,
+    MOST_PLAYERS,
+    all_pairs,
+    even_pairs,
+    more_pairs,
+)
 from owenshap.estimators.base import GROWTH, FittedPairs, with_complements
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
@@ -24,7 +31,9 @@ from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
-CANDIDATES = 400  # random pairs among which the second half is chosen by what the first half says
+# random pairs among which the second half is chosen by what the first half says: enough for the
+# largest, which has a pair for each player
+LEARNED_CANDIDATES = CANDIDATES * MOST_PLAYERS
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ class GaussianProcess(FittedPairs):
     def adaptive(self, n_players: int, outputs: int) -> bool:
         count = self._count(n_players)
         few = n_players <= count <= ENOUGH_EACH * n_players
-        choice = n_players <= MOST_PLAYERS and all_pairs(n_players) > CANDIDATES
+        choice = n_players <= MOST_PLAYERS and all_pairs(n_players) > LEARNED_CANDIDATES
         return outputs == 1 and not self.pooled and few and choice
 
     def opening(self, design: Design) -> Design:
@@ -311,7 +320,7 @@ def next_pairs(coalitions: BoolArray, values: FloatArray, count: int) -> BoolArr
     """
     n_players, packed = coalitions.shape[1], pack(coalitions)
     rng = np.random.default_rng(packed.reshape(-1).tolist())  # as random as what was drawn
-    drawn = even_pairs(n_players, CANDIDATES, rng)
+    drawn = even_pairs(n_players, LEARNED_CANDIDATES, rng)
     known = {row.tobytes() for row in packed}
     candidates = drawn[[row.tobytes() not in known for row in pack(drawn)]]
     return candidates[

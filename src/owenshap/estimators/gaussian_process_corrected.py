@@ -15,7 +15,7 @@ from owenshap.designs.pairs import draw_independent_pairs
 from owenshap.estimators.base import GROWTH, Estimator, Reduced
 from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.checks import whole_number
-from owenshap.support.draws import Draws
+from owenshap.support.draws import TELLING, Draws
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.base import UNUSUAL
 from owenshap.surrogates.cross_validated import CrossValidated
@@ -33,7 +33,6 @@ from owenshap.surrogates.multiples import OncePerGame
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
-SHORTEST = 4  # batches of a stretch whose spread tells whether it is at odds with others
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,7 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
     is off by is then laid into one batch of it: the spread is that of three independent estimates.
     """
     stretches = [np.flatnonzero(weights == weight) for weight in np.unique(weights[weights > 0])]
-    long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
+    long = [stretch for stretch in stretches if len(stretch) >= TELLING]
     if len(stretches) < 2 or not long:
         return batches
     between = np.stack(

@@ -220,4 +220,4 @@ def _shared(total: int | None, seconds: float | None) -> Shared | None:
     if total is not None:
         advice = "It counts the evaluations of all rows together"
         total = whole_number("total_budget", total, 2, advice)
-    return Shared(total, seconds, time.monotonic())
+    return Shared(total, seconds, time.monotonic(), before=0)

@@ -25,7 +25,7 @@ def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
     n_players = pairs.n_players
     widest = pairs.linear.widest
     if fused is None:
-        fused = pairs.numbers(Subsets(n_players)) >= _fused_stars.FEWEST_NUMBERS
+        fused = pairs.numbers(Subsets.all_of(n_players)) >= _fused_stars.FEWEST_NUMBERS
     if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
         return pairs.over_pairs(partial(_fused_values, pairs), pairs.linear.width * n_players)
     low = min(n_players, max(1, (pairs.block // widest).bit_length() - 1))

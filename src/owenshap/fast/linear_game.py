@@ -143,7 +143,7 @@ class LinearModelGame(ModelGame):
                 return of_stars(self.pairs, _once_per_draw(design), ends, fused)
             if isinstance(design, Chains):
                 return of_chains(self.pairs, _once_per_draw(design), self._ends(empty, grand))
-            assert design == Subsets(self.n_players)
+            assert design == Subsets.all_of(self.n_players)
             return of_subsets(self.pairs, fused)
 
     def _ends(self, empty: FloatArray, grand: FloatArray) -> Any:

@@ -21,8 +21,8 @@ from owenshap.statistics.goal import ENDLESS, Until
 from owenshap.support.arrays import CALL_NUMBERS, USUAL_MEMORY, FloatArray
 from owenshap.support.checks import checked_confidence, whole_number
 
-# per player of a coalition: the boolean, and two float64 rows that a model makes of it
-ROW_BYTES = 17
+# per player of a coalition: the boolean, and two rows of floats that a model makes of it
+ROW_BYTES = np.dtype(np.bool_).itemsize + 2 * np.dtype(np.float64).itemsize
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Settings:
         Bytes of working arrays.
     """
 
-    seed: int = 0
-    confidence: float = 0.95
+    seed: int
+    confidence: float
     efficient: bool = True
     memory: int = USUAL_MEMORY
 
@@ -187,7 +187,7 @@ class Shared:
     total: int | None
     seconds: float | None
     began: float
-    before: int = 0
+    before: int
 
     def expected(self, spent: int) -> int:
         """Evaluations in all of the time, when so many are made."""

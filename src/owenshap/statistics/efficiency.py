@@ -18,10 +18,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from owenshap.statistics.intervals import FEW_REPLICATES
 from owenshap.statistics.moments import AT_ONCE, Moments, sums_over_players
 from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
 
-FOLDS = 10  # of the replicates: what is spread in one is learned from the others
+# of the replicates: what is spread in one is learned from the others; of so few that they tell
+# little of their spread each is one
+FOLDS = FEW_REPLICATES
 # replicates that independent players are worth where shares are learned: without them shares have
 # no bound where the gap hardly varies (benchmarks/decisions.md#sums-that-add-up)
 INDEPENDENT = 20

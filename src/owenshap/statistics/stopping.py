@@ -25,13 +25,10 @@ from owenshap.statistics.intervals import (
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.order import Order, order_of, ordered, usual_ties
 from owenshap.support.arrays import FloatArray
-from owenshap.support.draws import REPLICATES, Draws
+from owenshap.support.draws import REPLICATES, TELLING, Draws
 
 # chance that a gap is as far astray by accident: beyond, something rare is missing
 GAP_ALARM = math.erfc(ASTRAY / math.sqrt(2))
-# replicates from which on a half-width says which rows are the least certain, if not how much so
-# (benchmarks/decisions.md#what-rows-share)
-FEWEST_TO_RANK = 4
 #: times the evaluations of the look that was kept before: two in a doubling draw the curve
 KEPT_APART = math.sqrt(2)
 
@@ -57,8 +54,10 @@ class Verdict:
     """
     count_needed: Callable[[], float] | None = None
     """Counts those that would with quantiles that fall; None where nothing is known of them."""
-    to_see: float = 0.0
-    """Replicates at least: fewer could have missed what matters, however much they agree."""
+    to_see: float | None = None
+    """Replicates at least: fewer could have missed what matters, however much they agree; None
+    where nothing is known of that.
+    """
     unseen: str | None = None
     """Which event that is, in words, where nothing else makes the half-width as large."""
     order: Order | None = None
@@ -69,7 +68,9 @@ class Verdict:
         """How many replicates would reach the goal, about; found when asked for: looks cost
         little.
         """
-        within = max(self.to_see, self.needed_by_spread)
+        within = self.needed_by_spread
+        if self.to_see is not None:
+            within = max(self.to_see, within)
         return within if self.order is None else min(within, self.order.needed)
 
     @cached_property
@@ -243,7 +244,7 @@ def width_to_rank(
     """The half-width that a row has reached, in units of its tolerance where there is one: the one
     that a look found, if any.
     """
-    if moments is None or moments.count < FEWEST_TO_RANK:
+    if moments is None or moments.count < TELLING:
         return math.inf
     if tolerances is not None and math.isfinite(looked):
         return looked

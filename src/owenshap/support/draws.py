@@ -20,9 +20,17 @@ class Draws:
         it, about.
     """
 
-    called: str = "replicates"
-    count: int = 1
-    leverage: float = 1.0
+    called: str
+    count: int
+    leverage: float
+
+    @classmethod
+    def single(cls, called: str) -> Draws:
+        """One draw is a replicate, and an event moves it as much as it changes the game."""
+        return cls(called, 1, 1.0)
 
 
-REPLICATES = Draws()
+REPLICATES = Draws.single("replicates")
+# replicates from which on their spread says which of several are the least certain, if not how much
+# so (benchmarks/decisions.md#what-rows-share)
+TELLING = 4

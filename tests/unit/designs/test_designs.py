@@ -84,7 +84,7 @@ def test_chains_grow_by_one_player_from_empty_to_grand(design):
 @same_examples
 @given(st.integers(1, 9))
 def test_subsets_are_all_of_them_once(n_players):
-    design = Subsets(n_players)
+    design = Subsets.all_of(n_players)
     by_hand = [
         frozenset(j for j in range(n_players) if code >> j & 1) for code in range(1 << n_players)
     ]
@@ -104,7 +104,7 @@ def test_sets_are_what_was_given(n_players, count, seed):
 
 
 @same_examples
-@given(st.one_of(stars(), chains(), st.integers(1, 6).map(Subsets)), st.data())
+@given(st.one_of(stars(), chains(), st.integers(1, 6).map(Subsets.all_of)), st.data())
 def test_coalitions_come_in_the_order_asked_and_are_the_callers(design, data):
     index = np.array(data.draw(st.lists(st.integers(0, len(design) - 1), min_size=1, max_size=9)))
     everything = design.coalitions(np.arange(len(design)))
@@ -136,8 +136,8 @@ def test_stars_cut_into_parts_are_the_whole(design, about):
 @same_examples
 @given(st.integers(1, 8), st.integers(1, 300))
 def test_subsets_cut_into_parts_are_the_whole(n_players, about):
-    parts = list(Subsets(n_players).parts(about))
-    assert [each for part in parts for each in listed(part)] == listed(Subsets(n_players))
+    parts = list(Subsets.all_of(n_players).parts(about))
+    assert [each for part in parts for each in listed(part)] == listed(Subsets.all_of(n_players))
     assert all(len(part) <= about for part in parts)
 
 
@@ -197,7 +197,7 @@ def test_contributions_of_chains(design):
 
 
 @same_examples
-@given(st.one_of(stars(), chains(), st.integers(1, 6).map(Subsets)))
+@given(st.one_of(stars(), chains(), st.integers(1, 6).map(Subsets.all_of)))
 def test_the_game_sees_every_inner_coalition_of_a_design_and_no_end(design):
     game = Watched(random_table(design.n_players))
     ends = evaluate_ends(game)

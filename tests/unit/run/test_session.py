@@ -63,7 +63,7 @@ def written(state):
 
 def session(method, until=TIGHT, budget=None, settings=None):
     kind = FixedSession if until is None else OpenSession
-    return kind(GAME, make_plan(9, method, budget, until=until), settings or Settings(seed=3))
+    return kind(GAME, make_plan(9, method, budget, until=until), settings or Settings(3, 0.95))
 
 
 def same(one, other):
@@ -86,7 +86,7 @@ def test_a_session_that_was_written_down_goes_on_with_the_same_bits(method):
 @pytest.mark.parametrize("method", SAMPLED, ids=str)
 @pytest.mark.parametrize("efficient", [False, True])
 def test_a_fixed_budget_goes_on_after_any_block(method, efficient):
-    settings = Settings(seed=5, efficient=efficient)
+    settings = Settings(5, 0.95, efficient=efficient)
     whole = session(method, None, 20_000, settings)
     whole.advance()
     for blocks in (1, 3):
@@ -164,7 +164,7 @@ def test_a_subclass_that_changes_nothing_gives_the_same_bits():
 def test_blocks_grow_with_what_is_made_where_a_clock_may_end_the_run(made, size):
     """So that little of the time stays unused when the next one would be late."""
     plan = make_plan(9, "castro", None, until=Until(seconds=60.0))
-    assert OpenSession(GAME, plan, Settings())._block_size(made) == size
+    assert OpenSession(GAME, plan, Settings(0, 0.95))._block_size(made) == size
 
 
 @pytest.mark.parametrize(("budget", "enough"), [(300, True), (1000, False)])

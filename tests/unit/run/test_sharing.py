@@ -22,14 +22,14 @@ def rows_with(needs):
     """Rows that were looked at, and need so much."""
     rows = []
     for need in needs:
-        session = OpenSession(GAME, PLAN, Settings())
+        session = OpenSession(GAME, PLAN, Settings(0, 0.95))
         session.advance(FIRST_LOOK)
         rows.append(Row(Task(GAME, PLAN), 0, session, need=need))
     return rows
 
 
 def sharing_of(total, rows=3):
-    return Sharing(Shared(total, None, 0.0), [Task(GAME, PLAN)] * rows, never)
+    return Sharing(Shared(total, None, 0.0, 0), [Task(GAME, PLAN)] * rows, never)
 
 
 def went_on(rows, left):

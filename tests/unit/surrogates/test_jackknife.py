@@ -242,7 +242,7 @@ def test_several_fits_are_independent():
 def test_rows_that_part_and_meet_again_keep_their_errors():
     game = owenshap.FunctionGame(bent, n_players=9)
     plan = make_plan(9, "gaussian-process", 60)
-    together = FixedSession(game, plan, Settings())
+    together = FixedSession(game, plan, Settings(0, 0.95))
     together._replicates = Accumulator(at_once=0)  # as in a run that is looked at
     together.advance()
     apart = [together.of_rows(game, np.array([k])) for k in range(2)]

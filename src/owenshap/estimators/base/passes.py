@@ -25,7 +25,7 @@ OKHRATI_LIPANI = (
 PASSES_A_LEVEL = 15
 # levels of a run until it is good enough: with 2 its first look is too early, more make it late
 GOING_ON = 4
-PASSES = Draws("passes")
+PASSES = Draws.single("passes")
 
 
 class Passes(Estimator):
