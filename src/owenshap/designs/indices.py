@@ -21,8 +21,6 @@ from owenshap.designs.levels import Levels, gauss_legendre
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray
 
-# of a and b in beta(a, b): far beyond what anybody uses, and roots of the rule are still right
-MOST_BETA = 1000.0
 NAMES = "'shapley', 'banzhaf', 'beta(a, b)', or (nodes, weights)"
 
 
@@ -114,14 +112,23 @@ def _beta_rule(a: float, b: float, nodes: int) -> Levels:
     return Levels.fixed((at + 1) / 2, weights / weights.sum(), 2 * nodes - 1)
 
 
+def _has_rule(a: float, b: float) -> bool:
+    """Whether nodes and weights can be found: of a or b beyond 1,000, about, weights overflow."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(_beta_rule(a, b, 1).weights).all())
+    except ValueError:
+        return False
+
+
 def beta(a: float, b: float) -> Index:
     """Beta-Shapley values (Kwon & Zou 2022): weight q^(b−1) (1 − q)^(a−1) on levels; the larger a,
     the more small coalitions count. beta(1, 1) is Shapley's.
     """
-    if not all(0 < each <= MOST_BETA for each in (a, b)):
+    if not _has_rule(a, b):
         raise InputError(
             "index",
-            f"be beta(a, b) with a and b above 0 and at most {MOST_BETA:g}",
+            "be beta(a, b) with a and b above 0 and at most about 1,000",
             f"beta({a:g}, {b:g})",
             "beta(1, 1) is Shapley's, beta(4, 1) counts small coalitions more",
         )

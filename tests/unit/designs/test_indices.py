@@ -66,6 +66,8 @@ def test_an_index_is_plain_data_and_can_be_pickled():
         ("beta(1)", "got beta(1)"),
         ("beta(one, 1)", "got beta(one, 1)"),
         ("beta(0, 1)", "a and b above 0"),
+        ("beta(1e5, 1)", "at most about 1,000; got beta(100000, 1)"),
+        ("beta(inf, 1)", "got beta(inf, 1)"),
         (0.5, "got 0.5"),
         (([0.5], [0.9]), "sum to 1; got [0.9]. Divide them by their sum"),
         (([0.2, 0.5], [1.5, -0.5]), "weights of at least 0"),
