@@ -1,10 +1,10 @@
 """Rows whose processes start from what background rows taught: how often all values of a row are
 within the tolerance, how often intervals hold, and what learning takes and saves.
 
-    python -m benchmarks.coverage.taught JOB [ROWS] [WORTH=1e9 MOST_OUTPUTS=1 ...]
+    python -m benchmarks.coverage.taught JOB [ROWS] [MISJUDGED=1e9 MOST_OUTPUTS=1 ...]
 
-Numbers of `explain/teaching.py` can be changed: with WORTH=1e9 every row learns for itself. The
-truth is a corrected process within a fifth of the tolerance; it is kept in out/taught.
+Numbers of `explain/teaching.py` can be changed: with MISJUDGED=1e9 every row learns for
+itself. The truth is a corrected process within a fifth of the tolerance; it is kept in out/taught.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from owenshap.games.outputs import (
 )
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.cost import CALL_SECONDS, LEAST_SECONDS, SURE
+from owenshap.run.cost import CALL_SECONDS, HICCUP, LEAST_SECONDS, SURE
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.units import LOG_ODDS
 from owenshap.surrogates.gaussian_process.taught import Taught
@@ -40,7 +40,7 @@ Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
 MORE = 4  # times the rows of a trial batch in the one that follows
-LITTLE = 0.2  # seconds: a batch that takes less is no loss
+LITTLE = MORE * HICCUP  # seconds: a batch that takes less is no loss, and outlasts a hiccup
 SHARE = 50  # a longer one has at most one row in so many of those ahead
 
 

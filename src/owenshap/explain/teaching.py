@@ -17,7 +17,7 @@ from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrec
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor, Trial
-from owenshap.run.cost import SURE
+from owenshap.run.cost import MISJUDGED, SURE
 from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
@@ -29,9 +29,6 @@ from owenshap.surrogates.multiples import multiples
 # first guess is likelier than, of one row half of the others learn little
 # (benchmarks/decisions.md#taught-rows).
 PILOTS, PAIRS = 4, 4
-# times the time that learning takes must rows save, as both are guesses: 4 to 9 rows earn it back,
-# and 8 and more are taught (benchmarks/decisions.md#taught-rows)
-WORTH = 2
 # that teach: of more the first ones, as every row tries all that is taught; one is too few
 MOST_OUTPUTS = 3
 
@@ -93,7 +90,9 @@ def _pays(
     def learning(row_seconds: float) -> float:
         return PILOTS * (fit + (2 * pairs + 2) * len(absent) * row_seconds)
 
-    if rows * fit < WORTH * learning(groups.row_seconds):
+    # both are guesses: 4 to 9 rows earn it back, and 8 and more are taught
+    # (benchmarks/decisions.md#taught-rows)
+    if rows * fit < MISJUDGED * learning(groups.row_seconds):
         return False
     # by the clock, unless that is not asked for (nan), only what is sure counts
     return not learning(trial.known) > SURE * rows * fit

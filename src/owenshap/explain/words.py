@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 MOST_LINES = 12  # of a list on a screen or a page; the others are counted
 FEW_LINES = MOST_LINES // 2  # of what is printed in passing, and outputs side by side
-NAMED = 3  # features or pairs that one sentence names
+NAMED = FEW_LINES // 2  # features or pairs that one sentence names
 LONGEST_NAME = 32  # characters: longer ones leave no room for the bars
 LONGEST_CELL = 18  # characters of a value, a category or an output, which stands beside names
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -18,9 +18,6 @@ from owenshap.surrogates.cross_validated import CrossValidated, FittedChoice
 from owenshap.surrogates.gaussian_process.even_process import FittedEven, fit_even
 from owenshap.surrogates.gaussian_process.surrogate import FittedProcess, GaussianProcessSurrogate
 
-# of the spread of the even part at pairs left out: an even process that is off by more hardly knows
-# which players act together
-POOR = 0.5
 # Of the root of what the even process leaves unexplained, for each pair of players and evaluated
 # pair: so much more is the squared error of interactions than folds tell, because the process draws
 # to 0 what the pairs say nothing of, without each fold as well as with it
@@ -191,7 +188,10 @@ class Answers:
 
 
 def _doubt(left: float) -> str:
-    if not left > POOR:
+    """Where less of the spread at pairs left out is explained than not, the even process hardly
+    knows which players act together.
+    """
+    if not left > 1 - left:
         return ""
     return (
         f"{left:.0%} of the spread of left-out pairs stays unexplained by the process that "

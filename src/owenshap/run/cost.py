@@ -6,16 +6,21 @@ players, rows and the kind of model, and a clock overrules that only where it is
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 # times quicker that another way must be by the clock: a busy machine is 2 to 5 × slower
 SURE = 10.0
-LEAST_SECONDS = 1e-9  # of an evaluation: less is no time at all
+# of an evaluation: what a clock cannot tell apart is no time at all
+LEAST_SECONDS = time.get_clock_info("perf_counter").resolution
 GAME_SECONDS = 1e-4  # of an evaluation, where nothing is known of a game but that it is a function
 # seconds that a call may take for itself: with less the clock is never sure of anything
 CALL_SECONDS = SURE * GAME_SECONDS
 HICCUP = 50e-3  # seconds that a busy machine may keep a call waiting
+# times as long as predicted that work may take, or so many times less: fits take 0.6 to 1.8
+# (benchmarks/decisions.md#what-a-fit-takes), and a machine may become busy
+MISJUDGED = 2
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,13 @@ import math
 from dataclasses import replace
 
 from owenshap.estimators.base import default_budget
+from owenshap.run.cost import MISJUDGED
 from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import exact_plan
 from owenshap.run.result import Estimate
 from owenshap.run.session import FixedSession
 from owenshap.run.task import Plan
 from owenshap.statistics.stopping import Verdict
-
-# times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
-# machine may become busy
-TIME_MARGIN = 2
 
 
 def over(session: OpenSession, verdict: Verdict) -> str | None:
@@ -72,7 +69,8 @@ def better_exactly(session: OpenSession, verdict: Verdict | None, rows: float = 
     every = 1 << n_players
     if not until.exact or session.evaluations + every - 2 > session.plan.budget:
         return False
-    sure = TIME_MARGIN if every > default_budget(n_players) else 1
+    # many coalitions must fit the time in any case: they cannot be stopped on the way
+    sure = MISJUDGED if every > default_budget(n_players) else 1
     seconds = session.clock.seconds((every - 2) * session.ends.outputs * rows)
     if sure * seconds > session.clock.left:
         return False

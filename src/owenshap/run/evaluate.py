@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from owenshap.support.progress import hearing
 
 Evaluated: TypeAlias = tuple[FloatArray, int]
 """The values (len(design), k) of a design, and how many evaluations they took."""
-LARGEST = 1e70  # of a value: fourth powers, summed, stay finite
+# of a value: fourth powers, of as many as can be counted, have a finite sum
+LARGEST = (sys.float_info.max / sys.maxsize) ** (1 / 4)
 
 
 @dataclass(frozen=True)
