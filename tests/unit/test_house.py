@@ -149,12 +149,12 @@ def test_every_named_number_has_a_reason():
     were.
     """
     assert house.without_reason() == []
-    assert sum(room(name) in ("explain", "run") for name in house.constants()) <= 36
+    assert sum(room(name) in ("explain", "run") for name in house.constants()) <= 28
 
 
 def test_what_is_counted_is_there():
     way = house.Way()
     way.follow(lambda: owenshap.TableGame([0, 1, 3, 8]))
     assert "owenshap.games.game" in way.modules
-    assert "owenshap.run.task.ROW_BYTES" in house.constants()
+    assert "owenshap.run.blocks.LARGEST_BLOCK" in house.constants()
     assert house.statements() > 5000

@@ -33,8 +33,6 @@ from owenshap.testing.trials import (
     well_behaved,
 )
 
-RUNS = 600  # whole estimates behind coverage and spread
-
 
 def check_unbiasedness(estimator: Estimator) -> None:
     """The mean of a replicate is the Shapley value."""
@@ -209,11 +207,10 @@ def _made_runs(method: Estimator) -> list[Estimate]:
     game = well_behaved()
     cost = method.replicate_cost(game.n_players)
     replicates = max(RUN_REPLICATES, 1200 // max(1, cost))
-    most = RUNS
+    runs = max(15, 2 * AFFORDABLE // max(1, replicates * cost))
     if method.one_block:
-        replicates = LEARNING_REPLICATES
-        most = RUNS // 10
-    runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), 15, most))
+        # each takes several fits, in whose time tens of thousands of evaluations are made
+        replicates = runs = LEARNING_REPLICATES
     return [run(method, game, replicates, seed) for seed in range(runs)]
 
 

@@ -18,6 +18,7 @@ from owenshap.run.blocks import block_generator
 from owenshap.run.estimate import estimate
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan
+from owenshap.statistics.intervals import FEW_REPLICATES
 from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray
 from owenshap.support.bits import from_codes
 from owenshap.testing.games import KnownGame, product, random_unanimity_sum
@@ -29,7 +30,8 @@ AFFORDABLE = 500_000  # evaluations of one statistical check, about
 RUN_REPLICATES = 30  # of a whole estimate at least
 # where a replicate learns from those before it, which takes longer than evaluating it
 LEARNING_REPLICATES = 2 * RUN_REPLICATES
-BLOCKS = 8  # looked at where one has few replicates, which come together
+# looked at where one has few replicates, which come together: enough to tell their spread
+BLOCKS = FEW_REPLICATES
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
 
 

@@ -11,7 +11,7 @@ from owenshap import Castro, GaussianProcessCorrected, Owen, OwenPrinted
 from owenshap.designs.design import Chains, Sets, Stars
 from owenshap.run import blocks
 from owenshap.surrogates.linear import LinearSurrogate
-from owenshap.testing import ESTIMATOR_CHECKS, check_estimator, statistical_checks
+from owenshap.testing import ESTIMATOR_CHECKS, check_estimator
 from owenshap.testing import estimators as checks
 
 
@@ -467,8 +467,7 @@ def test_blocks_that_are_alike_show(monkeypatch):
             check(Castro())
 
 
-def test_a_process_that_corrects_itself_shows(monkeypatch):
-    monkeypatch.setattr(statistical_checks, "RUNS", 150)  # fewer will do, and each takes a fit
+def test_a_process_that_corrects_itself_shows():
     with pytest.raises(AssertionError, match="times the reported one"):
         checks.check_spread(LearningFromItself())
 
