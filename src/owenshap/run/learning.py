@@ -52,15 +52,16 @@ class Learning:
             pairs = learner.pairs
         else:
             return 0.0
-        return self._slowness * self._usual_seconds(pairs)
+        return self._slowness * self.usual_seconds(pairs)
 
-    def _usual_seconds(self, pairs: int) -> float:
+    def usual_seconds(self, pairs: int) -> float:
+        """What a fit of so many pairs takes, counted: the same in every run."""
         return fitting_seconds(pairs, self._n_players, self._outputs)
 
     def grow(self, growing: Growing) -> None:
         """Fit to all that was seen."""
         began = time.monotonic()
-        seconds = self._usual_seconds(growing.pairs)
+        seconds = self.usual_seconds(growing.pairs)
         growing.fit()
         self._slowness = (time.monotonic() - began) / seconds
 

@@ -16,11 +16,12 @@ import numpy as np
 
 from owenshap.estimators.gaussian_process import Growing
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, largest_block, mapped
+from owenshap.run.cost import quickest
 from owenshap.run.learning import Learning, look_at_growing, moments_of_fit
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
 from owenshap.run.task import Plan
-from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until, next_look
+from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Until, next_look
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Course, Verdict, look, with_look
 from owenshap.support.arrays import FloatArray
@@ -264,11 +265,25 @@ class OpenSession(Session):
         seconds = self._fit_seconds(needed)
         if not seconds or self.clock.late(self.evaluations, seconds):
             return False
+        if self._sooner_without(needed, learning.usual_seconds(learning.learner.pairs)):
+            return False
         left = self.affordable - self.count
         learning.relearn(self.count, needed, left, self.moments, seconds)
         self._replicates = self._nothing_yet()
         self.notes = learning.learner.notes
         return True
+
+    def _sooner_without(self, needed: float, fit: float) -> bool:
+        """Whether going on to the replicates that are needed is sooner done than a fit of so many
+        seconds and those after it.
+        """
+        if self.plan.cost is None or needed == math.inf:
+            return False
+        ways = {
+            "go on": ((needed - self.count) * self.cost, 0.0),
+            "fit": (LEARNER_LOOK * self.cost, fit),
+        }
+        return quickest(ways, self.plan.cost) == "go on"
 
     def room(self) -> FloatArray | None:
         """Half-widths (k,) for what earlier surrogates of this run were surprised by."""

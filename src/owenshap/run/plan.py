@@ -191,7 +191,8 @@ def _auto_until(
         return replace(plan, because=because), budget
     fitting = duration(ways[way][1])
     because = f"{plan.because}; {told}, so fewer of them are worth fits of about {fitting}"
-    better = replace(plan, estimator=named(way).open_ended(n_players), because=because)
+    estimator = named(way).open_ended(n_players)
+    better = replace(plan, estimator=estimator, because=because, cost=cost)
     if infeasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory) is None:
         return better, budget
     return replace(plan, because=f"{because}, but these need more memory"), budget

@@ -16,6 +16,7 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, abilities, is_of_rows
 from owenshap.run.clock import Clock
+from owenshap.run.cost import Cost
 from owenshap.run.methods import named
 from owenshap.statistics.goal import ENDLESS, Until
 from owenshap.support.arrays import CALL_NUMBERS, USUAL_MEMORY, FloatArray
@@ -77,6 +78,9 @@ class Plan:
         Why this estimator.
     until : Until, optional
         What ends the run before its budget.
+    cost : Cost, optional
+        Of an evaluation, where 'auto' chose the estimator by it: a fit that takes longer than the
+        evaluations it may save is not made.
     """
 
     estimator: Estimator
@@ -84,6 +88,7 @@ class Plan:
     budget: int
     because: str
     until: Until | None = None
+    cost: Cost | None = None
 
     def state(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -93,6 +98,7 @@ class Plan:
             "budget": self.budget,
             "because": self.because,
             "until": until,
+            "cost": None if self.cost is None else asdict(self.cost),
         }
         return parts | {"estimator": self.estimator.state()}
 
@@ -102,7 +108,8 @@ class Plan:
         until = None if state["until"] is None else Until(**state["until"])
         settings = dict(state["estimator"])
         estimator = named(settings.pop("name")).restored(settings)
-        return cls(estimator, state["replicates"], state["budget"], state["because"], until)
+        cost = None if state.get("cost") is None else Cost(**state["cost"])  # older ones have none
+        return cls(estimator, state["replicates"], state["budget"], state["because"], until, cost)
 
     def learns(self, n_players: int) -> bool:
         """Whether what it does next depends on the values of all replicates so far."""

@@ -1,6 +1,7 @@
 import math
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -161,6 +162,32 @@ def test_what_the_clock_decided_is_in_the_plan():
     assert chosen.evaluations == 100
     again = estimate(game, plan=chosen.plan, progress=False)
     np.testing.assert_array_equal(again.values, chosen.values)
+
+
+def test_a_fit_that_takes_longer_than_evaluating_is_not_made():
+    """Where evaluations cost nothing, corrections by the first fit are sooner done than better ones
+    by another; the plan repeats that.
+    """
+    rng = np.random.default_rng(3)
+    inner, outer = rng.normal(size=(16, 24)), rng.normal(size=24)
+    game = FunctionGame(lambda coalitions: np.tanh((2 * coalitions - 1) @ inner) @ outer, 16)
+    asked_for = make_plan(16, "gaussian-process-corrected", None, None, Until("1%"))
+
+    def estimated(seconds):
+        cost = None if seconds is None else Cost(seconds, 1, counted=seconds)
+        return estimate(game, plan=replace(asked_for, cost=cost), progress=False)
+
+    cheap, dear, unknown = estimated(1e-6), estimated(1e-2), estimated(None)
+    assert cheap.evaluations > 2 * dear.evaluations
+    assert dear.evaluations == unknown.evaluations
+    plan = type(cheap.plan).restored(cheap.plan.state())
+    assert plan.cost == cheap.plan.cost
+    assert estimate(game, plan=plan, progress=False).values.tobytes() == cheap.values.tobytes()
+
+
+def test_auto_keeps_what_an_evaluation_costs_for_the_fits_ahead():
+    cost = Cost(2e-4, 10, counted=3e-4)
+    assert make_plan(16, "auto", None, cost, Until("1%")).cost == cost
 
 
 @pytest.mark.parametrize(
