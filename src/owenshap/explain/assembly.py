@@ -80,7 +80,8 @@ class Assembly:
         because = np.full(len(live), f"{name}: {why}", object)
         if not_exact is not None:
             because += f"; {not_exact}"
-        if not live.all():
+        all_live = live.all()
+        if not all_live:
             values[~live] = 0
             null = ~live.any(axis=1)
             base[null] = self.explained[null]
@@ -88,7 +89,7 @@ class Assembly:
             because[null] = NOTHING_TO_DO
         return self._explanation(
             None,
-            name if live.any() else "exact",
+            name if all_live or live.any() else "exact",
             values=values,
             base_values=base,
             standard_errors=np.zeros(values.shape),

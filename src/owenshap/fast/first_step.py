@@ -7,6 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from owenshap.fast import sklearn_linear
 from owenshap.fast.linear_first import LinearFirst, layered
 from owenshap.models import Model
 from owenshap.models.boosting import XgboostModel, xgboost_through_matrix
@@ -35,12 +36,10 @@ def _of_weights(model: MLP) -> LinearFirst | None:
 
 @first_step.register
 def _of_scikit_learn(model: SklearnModel) -> LinearFirst | None:
-    from owenshap.fast.sklearn_linear import linear_first_of
-
     if model.log or model.arguments:
         return None
     try:
-        linear = linear_first_of(model.estimator, model.method)
+        linear = sklearn_linear.linear_first_of(model.estimator, model.method)
     except AttributeError:  # it is not fitted, which it tells when it predicts
         return None
     return linear if linear is None or not model.both else _of_both_classes(linear)

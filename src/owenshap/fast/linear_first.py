@@ -57,10 +57,8 @@ class Arrays:
 
     def of_table(self, table: Table) -> Any:
         """The rows as an array (rows, features); None where they are not all numbers."""
-        cells = table.cells()
-        if cells.dtype.kind != "f" or not np.isfinite(cells).all():
-            return None
-        return cells.astype(self.dtype, copy=False)
+        numbers = table.numbers()
+        return None if numbers is None else numbers.astype(self.dtype, copy=False)
 
     def put(self, array: NDArray[Any], exact: bool = False) -> Any:
         """A host array on the device, in the model's dtype; in float64, as integers or booleans

@@ -49,11 +49,7 @@ class KernelMachine:
 
     def numbers(self, table: Table) -> FloatArray | None:
         """The rows as numbers; None where they are none, or of other features."""
-        cells = table.cells()
-        if cells.dtype.kind not in "biuf" or cells.shape[1] != self.centres.shape[1]:
-            return None
-        rows = cells.astype(np.float64, copy=False)
-        return rows if np.isfinite(rows).all() else None
+        return table.numbers() if table.n_features == self.centres.shape[1] else None
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """Predictions (m, k), row by row."""

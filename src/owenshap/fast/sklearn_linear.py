@@ -70,7 +70,7 @@ PERCEPTRONS = {"MLPClassifier": "predict_proba", "MLPRegressor": "predict"}
 def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     """A fitted estimator's linear first step, where `method` is known to begin with one."""
     scalers, final = scalers_and_final(estimator)
-    if any(replaced(step) for step in (estimator, *scalers, final)):
+    if replaced(estimator) or replaced(final) or any(map(replaced, scalers)):
         return None
     layers = None if final is None else _layers(final, method)
     if layers is None:

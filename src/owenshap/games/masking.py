@@ -85,7 +85,7 @@ def composites(model: Model, rows: Table, absent: Absent) -> Table:
     """
     drawn, present = _drawn(len(absent.table), rows.n_features)
     row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
-    compose = rows.composer(absent.table, np.arange(rows.n_features))
+    compose = rows.composer(absent.table, None)
     return model.prepare(as_table(compose(row, present, drawn[:, None])))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray, rounded_by_float
 from owenshap.support.checks import check_unmasked
 from owenshap.tables.base import (
     Composer,
@@ -128,7 +129,7 @@ class ArrayTable(Table):
     def differs_by_row(self, other: Self) -> BoolArray:
         return ~_same(self.array, other.array)
 
-    def composer(self, background: Self, player_of: IntArray) -> Composer:
+    def composer(self, background: Self, player_of: IntArray | None) -> Composer:
         own = np.ascontiguousarray(self.array)
         other = np.ascontiguousarray(background.array)
 
@@ -146,6 +147,15 @@ class ArrayTable(Table):
 
     def cells(self) -> NDArray[Any]:
         return shown_cells(self.array)
+
+    def numbers(self) -> FloatArray | None:
+        if self.array.dtype != np.float64:
+            return super().numbers()
+        return self.array if self._finite else None
+
+    @cached_property
+    def _finite(self) -> bool:
+        return bool(np.isfinite(self.array).all())
 
     @property
     def row_bytes(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float, unmasked
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray, rounded_by_float, unmasked
 from owenshap.support.discovery import concrete
 
 Composer: TypeAlias = Callable[[IntArray, BoolArray, IntArray], Any]
@@ -107,9 +107,9 @@ class Table(ABC):
         return np.concatenate(by_row)
 
     @abstractmethod
-    def composer(self, background: Self, player_of: IntArray) -> Composer:
+    def composer(self, background: Self, player_of: IntArray | None) -> Composer:
         """What makes batches of composites of these rows; player_of (features,) is the player that
-        each feature belongs to.
+        each feature belongs to; None: each is its own.
         """
 
     @abstractmethod
@@ -131,6 +131,13 @@ class Table(ABC):
         """The data for people to look at, (rows, features): float where all features are numbers,
         else object.
         """
+
+    def numbers(self) -> FloatArray | None:
+        """The data for a computation, (rows, features), not to be written to; None where they are
+        not all finite numbers.
+        """
+        cells = self.cells()
+        return cells if cells.dtype.kind == "f" and np.isfinite(cells).all() else None
 
     @staticmethod
     def host(raw: Any) -> NDArray[Any]:
@@ -204,8 +211,10 @@ def _table_of(kind: type[Any]) -> type[Table]:
     return known[next((package for package in packages if package in known), "numpy")]
 
 
-def expand(coalitions: BoolArray, player_of: IntArray) -> BoolArray:
+def expand(coalitions: BoolArray, player_of: IntArray | None) -> BoolArray:
     """Which features are present, (m, features), in these coalitions of players."""
+    if player_of is None:
+        return coalitions
     if len(player_of) == coalitions.shape[1] and (player_of == np.arange(len(player_of))).all():
         return coalitions
     return coalitions[:, player_of]

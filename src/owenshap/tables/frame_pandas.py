@@ -98,7 +98,7 @@ class PandasTable(Table):
         ]
         return np.stack(columns, axis=1)
 
-    def composer(self, background: Self, player_of: IntArray) -> Composer:
+    def composer(self, background: Self, player_of: IntArray | None) -> Composer:
         pd = _pandas()
         columns = self.frame.columns
         dtypes = set(self.frame.dtypes)

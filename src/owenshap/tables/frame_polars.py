@@ -67,7 +67,7 @@ class PolarsTable(Table):
         columns = [_apart(self.frame[name], other.frame[name]) for name in other.names]
         return np.stack(columns, axis=1)
 
-    def composer(self, background: Self, player_of: IntArray) -> Composer:
+    def composer(self, background: Self, player_of: IntArray | None) -> Composer:
         pl = _polars()
         both = pl.concat([self.frame, background.frame], rechunk=True).get_columns()
         offset = len(self)

@@ -174,20 +174,21 @@ class TensorTable(Table):
     def differs_by_row(self, other: Self) -> BoolArray:
         return _other(self.tensor, other.tensor)
 
-    def composer(self, background: Self, player_of: IntArray) -> Composer:
+    def composer(self, background: Self, player_of: IntArray | None) -> Composer:
         torch = _torch()
         own = self.tensor
         other = background.tensor
         device = self.tensor.device
-        single = (player_of == np.arange(len(player_of))).all()
         place_in_byte = torch.arange(8, dtype=torch.uint8, device=device)
-        owner = _tensor(player_of, device)
+        owner = None
+        if player_of is not None and (player_of != np.arange(len(player_of))).any():
+            owner = _tensor(player_of, device)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             packed = _tensor(pack(coalitions), device)  # only bits and indices travel
             bits = (packed[:, :, None] >> place_in_byte).bitwise_and_(1).view(torch.bool)
             present = bits.flatten(1)[:, : coalitions.shape[1]]
-            present = present if single else present.index_select(1, owner)
+            present = present if owner is None else present.index_select(1, owner)
             explained = own.index_select(0, _tensor(rows, device))
             batch = torch.where(present[:, None], explained[:, None], other[_tensor(drawn, device)])
             return batch.reshape(-1, *self.shape)
