@@ -24,7 +24,6 @@ from owenshap.trees.tables import LOOKUPS, Table
 
 SHARE = USUAL_MEMORY // WORKING  # of free memory at most one part in so many, as on the host
 ROWS_OF_A_PROGRAM = 256  # two for each thread of four warps
-UNROLLED = 4  # slots whose loads are under way at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,6 @@ class _Table:
                 rows,
                 blocks,
                 ROWS=ROWS_OF_A_PROGRAM,
-                UNROLLED=UNROLLED,
             )
 
     def _add_by_parts(self, patterns: Any, total: Any) -> None:
