@@ -15,16 +15,15 @@ from typing import Any
 
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.torch_linear import TorchArrays
-from owenshap.support.arrays import ON_DEVICE
 from owenshap.support.extras import needed
 
 # `kernel_settings` of benchmarks/speed tries others on a device:
 PLAYERS_AT_ONCE = 64  # neighbours of a program, or coalitions where it goes through all of them
-WIDTH_AT_ONCE = PLAYERS_AT_ONCE // 2  # numbers of h that a program takes in one step
+WIDTH_AT_ONCE = 32  # numbers of h that a program takes in one step
 MOST_MIDDLE = PLAYERS_AT_ONCE  # numbers of the second layer: a square of registers
 MOST_OUTPUTS = MOST_MIDDLE // 2  # outputs, or numbers of a narrow layer, beside them
 # of h in a call: below, the plain way is done before a kernel is compiled or looked up
-FEWEST_NUMBERS = ON_DEVICE // 16
+FEWEST_NUMBERS = 1 << 24
 ACTIVATIONS = {"sigmoid": 0, "tanh": 1, "relu": 2}
 
 

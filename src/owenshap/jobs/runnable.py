@@ -9,12 +9,10 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.interacting import Interacting
-from owenshap.games.masking import MOST_COMPARED
 from owenshap.jobs.digests import described, digest_of
 from owenshap.tables import Table
 
-# of the background, or first ones of the data, that a model is known by
-ROWS_COMPARED = 2 * MOST_COMPARED
+ROWS_COMPARED = 32  # of the background, or first ones of the data, that a model is known by
 NO_CLOCK = {"model": 0.0}
 """Predictions count as cheap: what 'auto' takes then depends on no machine."""
 

@@ -27,7 +27,7 @@ PLAYERS = 6  # the truth is enumerated, and every check takes seconds at most
 # chance that one statistical check stops a correct estimator, were its seeds not fixed
 ALARM = 1e-6
 AFFORDABLE = 500_000  # evaluations of one statistical check, about
-RUN_REPLICATES = 3 * FEW_REPLICATES  # of a whole estimate at least: its intervals are no guess
+RUN_REPLICATES = 30  # of a whole estimate at least
 # where a replicate learns from those before it, which takes longer than evaluating it
 LEARNING_REPLICATES = 2 * RUN_REPLICATES
 # looked at where one has few replicates, which come together: enough to tell their spread

@@ -23,7 +23,7 @@ from owenshap.trees.leaves import (
 )
 from owenshap.trees.products import VALUES, Asked, cover_differences, difference_table
 
-LOOKUPS = CACHED // 128  # slots of a table at a time: of 128 rows they stay close to a core
+LOOKUPS = 1 << 10  # slots of a table at a time
 
 Entries: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 LeafTables: TypeAlias = Callable[[IntArray, int, IntArray | None], Entries]
