@@ -16,8 +16,7 @@ from typing import Any
 
 from owenshap.errors import InputError, MissingExtraError
 from owenshap.support.extras import needed
-
-WATCH_SECONDS = 1.0  # between two looks of a child at whether its parent lives
+from owenshap.support.progress import TICK
 
 
 class TimedOutError(Exception):
@@ -156,5 +155,5 @@ def _answer(answer: tuple[bool, Any]) -> bytes:
 def _watch(parent: int) -> None:
     """End with the parent, however that ends."""
     while os.getppid() == parent:
-        time.sleep(WATCH_SECONDS)
+        time.sleep(TICK)
     os._exit(1)

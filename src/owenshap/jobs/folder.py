@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,6 @@ from owenshap.jobs.digests import file_digest
 from owenshap.jobs.locking import locked
 from owenshap.support.archive import replacing
 
-FORMAT = 1
-"""Of the folder; a higher one was written by a newer version."""
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
@@ -31,6 +30,15 @@ INTERACTIONS = "interactions"
 FOLDERS = (PARTS, INTERACTIONS)
 ELSEWHERE = "Give another folder"
 KEPT = "What is done is kept: mend it, and call it again"
+
+
+class Format(IntEnum):
+    """Of a folder; a higher one was written by a newer version."""
+
+    PARTS_AND_JOURNAL = 1
+
+
+FORMAT = max(Format).value
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from owenshap.jobs.sources import UNIT, Chunk, Source
 from owenshap.jobs.work import Explained, Explaining, pieces
 from owenshap.models import ROUNDING
 from owenshap.support.arrays import WORKING, IntArray
+from owenshap.support.progress import FIRST
 
 NAMES = {
     "settings": "",
@@ -39,7 +40,6 @@ LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is ki
 PART_BYTES = WORKING // 16
 # at least, of parts that are not small, so that the last ones end at about one time
 PARTS_A_WORKER = 2 * PARTS_HANDED_OUT
-QUICK = 0.05  # seconds of a row: where it takes more, one alone tells it
 
 
 def identity(
@@ -152,9 +152,9 @@ def _at_pace(explaining: Explaining, pace: dict[str, float]) -> Explaining:
 
 
 def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
-    """Seconds of a row: of some together where one takes little, and none can hang."""
+    """Seconds of a row: of some together where these are soon done, and none can hang."""
     one = timed(explaining, first.taken(row))[1].took
-    if one > QUICK or explaining.timeout is not None:
+    if one * len(first) > FIRST or explaining.timeout is not None:
         return one
     few = np.arange(len(first))
 

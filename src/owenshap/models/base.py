@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from owenshap.errors import InputError
 from owenshap.support.arrays import CACHED, CALL_NUMBERS
 from owenshap.support.discovery import concrete
@@ -27,7 +29,7 @@ ROW_SECONDS = {
 """Seconds that a row of a large batch takes, about, by where the type of a model is defined
 (benchmarks/decisions.md#by-the-clock-or-by-count).
 """
-ROUNDING = 1e-5
+ROUNDING = 128 * float(np.finfo(np.float32).eps)
 """How far predictions of one model may differ, from one batch or machine to another: by what
 models that calculate in float32 lose.
 """

@@ -10,6 +10,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.models.base import Model
+from owenshap.support.arrays import CACHED
 from owenshap.support.units import (
     LOG_ODDS,
     LOG_PREDICTION,
@@ -53,7 +54,7 @@ MARGINS: dict[str, dict[str, Any]] = {
 MEANS_OF_TREES = ("ForestClassifier.predict_proba", "ForestRegressor.predict")
 KERNELS = ("sklearn.gaussian_process", "sklearn.kernel_ridge")
 """Where models are defined that make a matrix of the batch and all rows they were fitted to."""
-WITH_KERNEL = 1 << 14
+WITH_KERNEL = CACHED // 8
 """Rows × features of a batch for these: as quick as any, and the matrix stays small."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import BoolArray, IntArray
+from owenshap.support.arrays import WORKING, BoolArray, IntArray
 from owenshap.support.bits import pack
 from owenshap.support.checks import check_unmasked
 from owenshap.support.extras import needed
@@ -24,7 +24,7 @@ from owenshap.tables.base import (
     shown_cells,
 )
 
-MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
+MOST_PINNED = WORKING // 16  # bytes of a tensor: torch keeps such memory for good
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
 
@@ -19,7 +20,16 @@ from owenshap.support.arrays import CACHED, BoolArray, ByteArray, FloatArray, In
 from owenshap.trees.ensemble import TreeEnsemble
 
 WORD = 8 * np.dtype(np.uint64).itemsize  # bits
-NONE = -1  # no node, player or set of categories has this number
+
+
+class Label(IntEnum):
+    """What stands in the place of a number of something."""
+
+    NONE = -1
+    """No node, player or set of categories."""
+
+
+NONE = Label.NONE.value
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import ON_DEVICE, WORKING, FloatArray, IntArray
+from owenshap.support.arrays import ON_DEVICE, USUAL_MEMORY, WORKING, FloatArray, IntArray
 from owenshap.support.extras import needed
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Plan
 from owenshap.trees.ensemble import NEARLY_ZERO, TreeEnsemble
 from owenshap.trees.tables import LOOKUPS, Table
 
-SHARE = 4  # of a device's free memory at most one part in so many
+SHARE = USUAL_MEMORY // WORKING  # of free memory at most one part in so many, as on the host
 ROWS_OF_A_PROGRAM = 256  # two for each thread of four warps
-UNROLLED = 4  # slots whose loads are under way at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,6 @@ class _Table:
                 rows,
                 blocks,
                 ROWS=ROWS_OF_A_PROGRAM,
-                UNROLLED=UNROLLED,
             )
 
     def _add_by_parts(self, patterns: Any, total: Any) -> None:

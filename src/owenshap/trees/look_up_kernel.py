@@ -16,7 +16,6 @@ def look_ups(
     rows,
     blocks,
     ROWS: tl.constexpr,
-    UNROLLED: tl.constexpr,
 ):
     """Add what all slots of one target give to a block of rows, slot after slot."""
     target = tl.program_id(0) // blocks
@@ -26,7 +25,7 @@ def look_ups(
     sums = tl.load(place, mask=here, other=0.0)
     first = tl.load(begin + target)
     last = tl.load(begin + target + 1)
-    for slot in tl.range(first, last, loop_unroll_factor=UNROLLED):
+    for slot in range(first, last):
         of_cell = patterns + tl.load(cell + slot).to(tl.int64) * rows
         pattern = tl.load(of_cell + row, mask=here, other=0).to(tl.int32)
         sums += tl.load(entries + tl.load(start + slot) + pattern)

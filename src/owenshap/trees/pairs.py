@@ -16,6 +16,7 @@ to two players is its value times ∫ q^(a−2) (1−q)^c of two members, −∫
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache, cached_property
 
 import numpy as np
@@ -26,9 +27,22 @@ from owenshap.trees.products import VALUES, Asked
 
 VISITS = CACHED  # of leaves at a time: enough to be quick, few enough for the cache
 FEW_ROWS = 8  # for fewer, fewer visits are made at a time
-BOTH = 3  # the left and the right child
-LEVELS = 3  # that a pair goes down in one step, as long as it does not part
-ASKED = (1 << LEVELS) - 1  # places of these levels; two bits each tell the ways of a row
+
+
+class Way(IntEnum):
+    """Where a row may go from a node, or two rows together."""
+
+    NOWHERE = 0
+    LEFT = 1
+    RIGHT = 2
+    BOTH = LEFT | RIGHT
+
+
+BOTH = Way.BOTH.value
+CODE = np.dtype(np.uint16)  # holds the ways of a row from some places: two bits each
+# that a pair goes down in one step, as long as it does not part: all that a code has the places of
+LEVELS = (4 * CODE.itemsize + 1).bit_length() - 1
+ASKED = (1 << LEVELS) - 1  # places of these levels
 PLACES = 2 * ASKED + 1  # and the level below
 
 
@@ -119,9 +133,9 @@ class Walk:
     def ways(self, rows: Followed) -> IntArray:
         """Where each row may go from the places below each inner node (m, inner nodes).
 
-        Two bits per place: 1 left, 2 right, 3 both never; 0 where the place is no inner node.
+        Two bits per place: a `Way`, never both; nowhere where the place is no inner node.
         """
-        ways = np.zeros((len(self.inner) + 1, rows.rows), np.uint16)
+        ways = np.zeros((len(self.inner) + 1, rows.rows), CODE)
         ways[:-1] = rows.boxes(self.block.right[self.inner])
         ways <<= 1
         ways[:-1] |= rows.boxes(self.block.left[self.inner])
@@ -259,7 +273,9 @@ def _stops() -> tuple[ByteArray, BoolArray]:
     place = np.zeros(len(ways), np.int64)
     for _ in range(LEVELS):
         way = (ways >> (2 * place)) & BOTH
-        place = np.where((way == 0) | (way == BOTH) | (place >= ASKED), place, 2 * place + way)
+        place = np.where(
+            (way == Way.NOWHERE) | (way == BOTH) | (place >= ASKED), place, 2 * place + way
+        )
     parts = (place < ASKED) & ((ways >> (2 * place)) & BOTH == BOTH)
     return place.astype(np.uint8), parts
 

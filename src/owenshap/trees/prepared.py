@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import WORKING, FloatArray, IntArray
+from owenshap.support.arrays import CACHED, WORKING, FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.trees.boxes import WORD, Block, Followed, Rows, counted, out_of_words
 from owenshap.trees.cells import Cells, plan
@@ -21,7 +21,7 @@ from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.tables import Entries, Table, histograms, interventional, path_dependent
 from owenshap.trees.work import pair_work, path_work, reached, some_of
 
-BLOCK_NODES = 1 << 15  # of a block of trees
+BLOCK_NODES = CACHED // 4  # of a block of trees: four numbers of each stay close to a core
 # looked up at a time, whose bits take an eighth of the working memory; fewer where a single tree is
 # larger than a block
 ROWS = WORKING // (8 * BLOCK_NODES)

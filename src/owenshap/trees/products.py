@@ -19,10 +19,8 @@ from itertools import combinations
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import CALL_NUMBERS, FloatArray, IntArray
 from owenshap.trees.leaves import LEAST_SHARE, MATRIX_PLAYERS, levels
-
-OTHERS = 10  # up to so many other players one matrix product is soonest
 
 Levels = Callable[[int], tuple[FloatArray, FloatArray]]
 """A degree -> nodes in [0, 1] and weights that integrate polynomials of this degree."""
@@ -143,7 +141,7 @@ def _flipped(table: FloatArray, order: int) -> FloatArray:
 
 def _integrated(shares: FloatArray, players: int, rule: Levels) -> FloatArray:
     """∫ ⊗ M(q) dμ of shares (m, 2^k)."""
-    if players <= OTHERS:
+    if 1 << 2 * players <= CALL_NUMBERS:  # one matrix product is soonest
         return shares @ _matrix(players, rule)
     return _by_levels(shares, players, rule)
 
