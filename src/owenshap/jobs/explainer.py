@@ -89,18 +89,18 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         Run
             As `owenshap.open_run(out)` gives it.
         """
-        settings = {
-            "method": method,
-            "budget": budget,
-            "tolerance": tolerance,
-            "top": top,
-            "background_draws": background_draws,
-            "seed": seed,
-            "confidence": confidence,
-            "efficient": efficient,
-            "index": as_index(index).state(),
-            INTERACTIONS: bool(interactions),
-        }
+        settings = _settings(
+            method=method,
+            budget=budget,
+            tolerance=tolerance,
+            top=top,
+            background_draws=background_draws,
+            seed=seed,
+            confidence=confidence,
+            efficient=efficient,
+            index=index,
+            interactions=interactions,
+        )
         if part_rows is not None:
             part_rows = whole_number("part_rows", part_rows, 1, "It counts rows")
         if timeout is not None:
@@ -153,19 +153,24 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             ids of their row. A player's line and half of each of its pairs sum to its value. A row
             that cannot be explained has one line, with its `error`.
         """
-        settings = {
-            "method": method,
-            "budget": budget,
-            "tolerance": tolerance,
-            "top": top,
-            "background_draws": background_draws,
-            "seed": seed,
-            "confidence": confidence,
-            "efficient": efficient,
-            "index": as_index(index).state(),
-            INTERACTIONS: bool(interactions),
-        }
+        settings = _settings(
+            method=method,
+            budget=budget,
+            tolerance=tolerance,
+            top=top,
+            background_draws=background_draws,
+            seed=seed,
+            confidence=confidence,
+            efficient=efficient,
+            index=index,
+            interactions=interactions,
+        )
         return explained_partition(self, frame, checked_names("ids", ids), settings)
+
+
+def _settings(*, index: Any, interactions: bool, **others: Any) -> dict[str, Any]:
+    """What bears on the results of a row, as a manifest keeps it."""
+    return {**others, "index": as_index(index).state(), INTERACTIONS: bool(interactions)}
 
 
 def _check_seconds(timeout: object) -> None:

@@ -21,12 +21,14 @@ class Timed:
 
     def __init__(self, monkeypatch, row, call=0.0):
         self.row, self.call, self.now, self.rows = row, call, 0.0, 0
+        self.batches = []
         monkeypatch.setattr(pace, "clock", lambda: self.now)
         monkeypatch.setattr(pace, "processor_clock", lambda: self.now)
 
     def __call__(self, batch):
         self.now += self.call + self.row * len(batch)
         self.rows += len(batch)
+        self.batches.append(len(batch))
         return np.tanh((batch * WEIGHTS).sum(axis=1) / 4)
 
 
@@ -247,6 +249,28 @@ def test_a_trial_is_no_longer_than_it_must_be(monkeypatch):
     trial = Trial(known, 3, predict, True, LARGEST)
     assert trial.seconds(lambda _: True, 100) == 1.0
     assert [*map(len, asked)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("row", "most", "trial"),
+    [
+        (1e-3, None, [16, 64]),  # 64 rows take more than 10 ms: they tell
+        (1e-4, None, [16, 64, 256]),
+        (2e-5, None, [16, 64, 256, 1024]),
+        (2e-6, None, [16, 64, 256, 1024, 4096]),  # 8 ms, but four times as many are too many
+        (2e-6, 100, [16, 64]),  # the model takes no more at once
+    ],
+)
+def test_trial_batches_grow_to_one_of_10_ms_and_no_further(monkeypatch, row, most, trial):
+    """They come after the row to explain and before the background's 100 rows."""
+    model = Timed(monkeypatch, row)
+    background = np.random.default_rng(6).normal(size=(100, 16))
+    found = owenshap.Explainer(model, background, batch_rows=most)(ROWS[:1])
+    assert model.batches[: len(trial) + 2] == [1, *trial, 100]
+    assert model.rows == found.model_rows[0]
+    besides = 1 + sum(trial) + 100
+    assert found.model_rows[0] == found.evaluations[0] * 100 + besides
+    assert sum(trial) < found.model_rows[0] / 2
 
 
 def test_a_first_call_that_takes_long_for_itself_is_not_what_rows_take(monkeypatch):
