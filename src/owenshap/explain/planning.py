@@ -20,9 +20,10 @@ from owenshap.explain.predicting import LITTLE, MORE, Predictor, Trial
 from owenshap.explain.teaching import own_plans
 from owenshap.run.cost import Cost
 from owenshap.run.plan import (
-    DRAWN,
     LINEAR,
+    STARS,
     drawn_pays,
+    drawn_rows,
     feasible_plan,
     kept_plan,
     least_ahead,
@@ -56,7 +57,7 @@ def planned(
     if shares and len(groups.absent) > 1:
         trial.also(len(groups.absent.table))
         ranges = predictor.ranges(explained, groups.absent, groups.output, groups.linear)
-    draws = {each: planner.draws(each) for each in plans}
+    draws = {each: planner.draws(plan) for each, plan in plans.items()}
     plan_of = None
     if call.method == "auto":
         plan_of = own_plans(call, groups, draws, plans, predictor, trial)
@@ -83,13 +84,18 @@ class Planner:
         if self.groups.additive and self.call.method == "auto":
             return LINEAR
         plan = self._plan(n_players)
-        return plan if share == math.inf else self._within_share(plan, n_players)
+        if share < math.inf:
+            plan = self._within_share(plan, n_players)
+        draws = self.draws(plan)
+        if draws is None or self.call.draws is not None:
+            return plan
+        return _with_draws(plan, draws, self._background)
 
     def warn(self, plans: Mapping[int, Plan]) -> None:
         """Say beforehand where minutes are ahead, as far as is known."""
         predictions = 0
         for n_players, plan in plans.items():
-            averaged = self.draws(n_players) or self._background
+            averaged = self.draws(plan) or self._background
             rows = int((self.groups.counts == n_players).sum())
             predictions += rows * averaged * least_ahead(plan, n_players)
         seconds = predictions * self.trial.known
@@ -120,24 +126,23 @@ class Planner:
 
     def _plan(self, n_players: int) -> Plan:
         """The plan as for a row alone."""
-        method = self.call.method
-        if self.call.asks_for_pairs:
-            method = self._of_pairs(n_players)
-        draws = None if self.call.asks_for_pairs else self.draws(n_players)
-        if draws is not None and method == "auto":
+        call = self.call
+        method = self._of_pairs(n_players) if call.asks_for_pairs else call.method
+        if call.draws is not None and method == "auto":
             # exact values average over the whole background, which drawing is to avoid
-            plan = self._made(n_players, "halved-owen", None)
-            return replace(plan, because=self._because_drawn(draws))
+            plan = self._made(n_players, STARS, None)
+            because = f"{call.draws:,} background rows are drawn for each star, as asked for"
+            return replace(plan, because=because)
         plan = self._made(n_players, method, None)
-        if method == "auto" and (plan.estimator.random or self.call.until is not None):
+        if method == "auto" and (plan.estimator.random or call.until is not None):
             plan = self._made(n_players, method, self._cost(plan, n_players))
         if (
-            draws is not None
+            call.draws is not None
             and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None
         ):
             rule = f"be None for method '{plan.estimator.name}'"
             advice = "Use another method, or leave out background_draws"
-            raise InputError("background_draws", rule, draws, advice)
+            raise InputError("background_draws", rule, call.draws, advice)
         return plan
 
     def _of_pairs(self, n_players: int) -> str | Estimator:
@@ -151,23 +156,22 @@ class Planner:
         open_ended = call.until is not None or call.shared is not None
         return method_under(call.method, call.index, n_players, call.budget, open_ended)
 
-    def draws(self, n_players: int) -> int | None:
-        """Background rows that are drawn for each star or chain of a row with so many live players;
-        None: all of them are averaged over.
+    def draws(self, plan: Plan) -> int | None:
+        """Background rows that are drawn for each star or chain of a plan; None: all of them are
+        averaged over.
         """
-        call = self.call
-        if call.draws is not None or call.method != "auto" or call.asks_for_pairs:
-            return call.draws
-        accurate = call.until is not None and call.until.tolerance is not None
-        return DRAWN if accurate and drawn_pays(n_players, self._background) else None
+        if self.call.draws is not None:
+            return self.call.draws
+        stars = plan.estimator.name == STARS and plan.until is not None
+        return self._drawn if stars else None
 
-    def _because_drawn(self, draws: int) -> str:
-        return (
-            f"{draws:,} of {self._background:,} background rows are drawn for each star, and their "
-            "error is in the interval; a method by name averages over all of them"
-            if self.call.draws is None
-            else f"{draws:,} background rows are drawn for each star, as asked for"
-        )
+    @cached_property
+    def _drawn(self) -> int | None:
+        """The same where 'auto' takes stars: as the accuracy that is asked for allows."""
+        call = self.call
+        if call.method != "auto" or call.asks_for_pairs:
+            return None
+        return drawn_rows(self._background, call.until)
 
     def _made(self, n_players: int, method: str | Estimator, cost: Cost | None) -> Plan:
         call = self.call
@@ -184,9 +188,12 @@ class Planner:
         # two are most often two classes, which are one game
         outputs = 1 if chosen or self.groups.outputs == 2 else self.groups.outputs
 
+        rows = self._background
+        of_a_star = 1.0 if self._drawn is None else self._drawn / rows
+
         def cost_of(seconds: float) -> Cost:
-            rows = self._background
-            return Cost(seconds * rows, outputs, self.groups.row_seconds * rows)
+            counted = self.groups.row_seconds * rows
+            return Cost(seconds * rows, outputs, counted, of_a_star=of_a_star)
 
         def matters(seconds: float) -> bool:
             if math.isinf(seconds):
@@ -196,14 +203,15 @@ class Planner:
             )
             return dear.estimator.name != cheap.estimator.name
 
-        ahead = least_ahead(cheap, n_players) * len(self.groups.counts) * self._background
+        ahead = least_ahead(cheap, n_players) * len(self.groups.counts) * rows
         cost = cost_of(self.trial.seconds(matters, ahead))
         return replace(cost, at_most=math.isnan(self.trial.known))
 
     @property
     def _averaged(self) -> int:
         """Background rows that an evaluation of the largest game averages over."""
-        return self.draws(int(self.groups.counts.max())) or self._background
+        pays = drawn_pays(int(self.groups.counts.max()), self._background)
+        return self.call.draws or (pays and self._drawn) or self._background
 
     @cached_property
     def _share(self) -> float:
@@ -252,7 +260,7 @@ class Planner:
         learner = estimator.learner(n_players)
         first = next_look(0, cost) if learner is None else learner.first + LEARNER_LOOK
         if plan.until is None or 2 * (2 + first * cost) > share:
-            method = "halved-owen" if call.method == "auto" else call.method
+            method = STARS if call.method == "auto" else call.method
             estimator = settled_for(method, n_players, int(share) // 4)
         most = plan.budget if plan.until is not None else call.budget or ENDLESS
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
@@ -265,3 +273,15 @@ class Planner:
         within = max(4, int((1 - TRIED) * self._share))
         plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
+
+
+def _with_draws(plan: Plan, draws: int, background: int) -> Plan:
+    """The plan of stars with so many background rows drawn for each: it does not go over to exact
+    values, which average over all of them.
+    """
+    because = (
+        f"{plan.because}; {draws:,} of {background:,} background rows are drawn for each star, "
+        "and their error is in the interval"
+    )
+    assert plan.until is not None
+    return replace(plan, because=because, until=replace(plan.until, exact=False))

@@ -37,12 +37,15 @@ class Cost:
         Seconds that so much work usually takes: the same in every call.
     at_most : bool
         Whether it was not found out how much less it takes, as that changes nothing.
+    of_a_star : float
+        What one of a star takes, as a share of it: less where background rows are drawn.
     """
 
     seconds: float
     outputs: int
     counted: float = GAME_SECONDS
     at_most: bool = False
+    of_a_star: float = 1.0
 
     @classmethod
     def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:

@@ -29,11 +29,13 @@ BY_PROCESS = 12  # the same by a process that grows
 BY_CORRECTED = 25  # the same by one that is corrected
 # times as long as sampling that all coalitions may take: their values have no error
 EXACT_LONGER = 2
-# background rows for each star where they are drawn (benchmarks/decisions.md#drawn-backgrounds)
-DRAWN = 10
+# background rows for each star where they are drawn for a tolerance of 1 %, and the least of them,
+# so that a call has fewer coalitions to make (benchmarks/decisions.md#drawn-backgrounds)
+DRAWN, LEAST_DRAWN = 40, 10
 # times the predictions that averaging over all must take for drawing to be worth its error, and
 # the stars that it needs besides: few of a sampled estimate, many of exact values
 DRAWN_WORTH, EXACT_WORTH = 4, 20
+STARS = "halved-owen"  # what is looked at sooner than a fit is made
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
 
@@ -60,10 +62,21 @@ def drawn_pays(n_players: int, background: int) -> bool:
     """Whether drawing background rows for each star takes far fewer predictions than averaging over
     all of them, with whatever method: of 1,000 rows or fewer, which may have been chosen, never.
     """
-    drawn = BY_STARS * (n_players + 1) * DRAWN
+    drawn = BY_STARS * (n_players + 1) * LEAST_DRAWN
     if n_players <= MOST_PLAYERS and background << n_players <= EXACT_WORTH * drawn:
         return False
     return background * BY_PROCESS * n_players > DRAWN_WORTH * drawn
+
+
+def drawn_rows(background: int, until: Until | None) -> int | None:
+    """Background rows that stars draw where a tolerance is asked for: fewer, with the square of it,
+    the wider it is, so that the first look can be within it; None: all, where these are not many
+    times as many.
+    """
+    if until is None or until.tolerance is None:
+        return None
+    rows = max(LEAST_DRAWN, math.ceil(DRAWN * _tighter(until)))
+    return rows if background >= DRAWN_WORTH * rows else None
 
 
 def make_plan(
@@ -184,9 +197,9 @@ def _auto_until(
     if "exact" in ways:
         plan = replace(plan, because=f"all 2^{n_players} coalitions would take longer")
     if exact:
-        plan = replace(plan, estimator=named("halved-owen").open_ended(n_players))
+        plan = replace(plan, estimator=named(STARS).open_ended(n_players))
     fitting = duration(min(besides for _, besides in ways.values() if besides))
-    if way == "halved-owen":
+    if way == STARS:
         because = f"{plan.because}; {told}, so many of them are sooner done than fits of {fitting}"
         return replace(plan, because=because), budget
     fitting = duration(ways[way][1])
@@ -205,16 +218,18 @@ def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, fl
         return fit_seconds(min(int(pairs * n_players), MOST_CHOSEN), n_players, cost.outputs)
 
     ways = {
-        "halved-owen": (_by_stars(n_players, until), 0.0),
+        STARS: (_by_stars(n_players, until) * cost.of_a_star, 0.0),
         # two fits to few pairs, or three, and what they expect of all pairs that correct them
         "gaussian-process-corrected": (BY_CORRECTED * n_players, 5 * fits(3)),
     }
     # with fewer pairs than players a fit says nothing of most of them
     # (benchmarks/decisions.md#many-players)
     if n_players <= MOST_CHOSEN:
+        # a wider tolerance may be reached by the first fit
+        evaluations = max(2 * FIRST_FIT, BY_PROCESS * min(1.0, _tighter(until)))
         # the first fit, the last one, and as much again for those in between and for checks
-        growing = fits(FIRST_FIT) + 3 * fits(BY_PROCESS / 2)
-        ways["gaussian-process"] = (BY_PROCESS * n_players, growing)
+        growing = fits(FIRST_FIT) + 3 * fits(evaluations / 2)
+        ways["gaussian-process"] = (evaluations * n_players, growing)
     return ways
 
 
@@ -222,8 +237,14 @@ def _by_stars(n_players: int, until: Until) -> float:
     """Evaluations that halved stars take, about: with the square of a relative tolerance, and a
     first look at least.
     """
-    tighter = 1.0 if until.share is None else (0.01 / until.share) ** 2
-    return max(BY_STARS * tighter, 4.0 * FIRST_LOOK) * (n_players + 1)
+    return max(BY_STARS * _tighter(until), 4.0 * FIRST_LOOK) * (n_players + 1)
+
+
+def _tighter(until: Until) -> float:
+    """Times the replicates of a tolerance of 1 % that this one takes: one in units of the output is
+    taken for that.
+    """
+    return 1.0 if until.share is None else (0.01 / until.share) ** 2
 
 
 def _stops(method: str | Estimator, n_players: int) -> bool:
@@ -244,7 +265,7 @@ def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Pla
     Without a budget those are twice what exact values may take: time that they do not fit is over
     before that.
     """
-    stars = named("halved-owen")
+    stars = named(STARS)
     if 1 << n_players <= 2 + stars.open_ended(n_players).replicate_cost(n_players):
         return exact, budget  # as soon as a first replicate
     because = f"all 2^{n_players} coalitions do not fit the time"
@@ -282,7 +303,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if budget < least_of_a_star(n_players):
         return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
     if cost is None:
-        return _planned("halved-owen", n_players, budget, because)
+        return _planned(STARS, n_players, budget, because)
     corrected = budget > 2 * MOST_PAIRS + 2
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     # what a fit saves: with few evaluations for each player it learns less
@@ -292,7 +313,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     takes = f"a fit of about {duration(fitting)}"
     if way == "stars":
         because = f"{because}; {cost.told(ways, way)}, so many of them are sooner done than {takes}"
-        return _planned("halved-owen", n_players, budget, because)
+        return _planned(STARS, n_players, budget, because)
     because = f"{because}; {cost.told(ways, way)}, so few of them are worth {takes}"
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
@@ -301,7 +322,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if infeasible(plan, n_players, memory) is None:
         return plan
     because = f"{because}, but it needs more memory"
-    return _planned("halved-owen", n_players, budget, because)
+    return _planned(STARS, n_players, budget, because)
 
 
 def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:

@@ -225,13 +225,30 @@ def sloped_values(row):
 def test_a_large_background_is_drawn_from_and_that_is_said():
     counting = Counting(sloped)
     found = owenshap.Explainer(counting, LARGE)(LARGE[:2] + 0.5)
-    assert found.because[0].startswith("halved-owen: 10 of 2,000 background rows are drawn")
+    assert found.because[0].startswith("halved-owen: all 2^12 coalitions would take longer; ")
+    drawn = "; 40 of 2,000 background rows are drawn for each star, and their error is in the"
+    assert f"{drawn} interval" in found.because[0]
     assert counting.rows == found.model_rows.sum()
     assert counting.rows < 2 * 12 * 12 * 2000 / 4  # a fourth of what a process takes
     np.testing.assert_allclose(found.base_values, sloped(LARGE).mean())
     assert np.abs(found.gap).max() < 1e-11
     asked = owenshap.Explainer(sloped, LARGE)(LARGE[:1] + 0.5, method="halved-owen", budget=60)
     assert "drawn" not in asked.because[0]
+
+
+def test_a_wide_tolerance_draws_from_a_small_background():
+    wider = np.hstack([LARGE, LARGE[:, ::-1]])  # 24 features: all coalitions are too many
+    explainer = owenshap.Explainer(lambda batch: np.tanh(sloped(batch[:, :12]) / 9), wider[:100])
+    rows = wider[200:202] + 0.5
+    wide, usual, named = (
+        explainer(rows, **each)
+        for each in ({"tolerance": "10%"}, {}, {"method": "halved-owen", "tolerance": "10%"})
+    )
+    assert "10 of 100 background rows are drawn" in wide.because[0]
+    assert not any("drawn" in each.because[0] for each in (usual, named))
+    assert wide.model_rows.sum() < named.model_rows.sum() / 5
+    np.testing.assert_allclose(wide.base_values, usual.base_values)
+    assert np.abs(wide.gap).max() < 1e-11
 
 
 def test_the_error_of_a_large_background_is_in_the_interval():

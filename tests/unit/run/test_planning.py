@@ -23,7 +23,7 @@ from owenshap import (
 from owenshap.estimators import by_name
 from owenshap.estimators.base import default_budget
 from owenshap.run.cost import Cost, duration
-from owenshap.run.plan import make_plan
+from owenshap.run.plan import drawn_rows, make_plan
 from owenshap.statistics.goal import Until
 
 
@@ -272,3 +272,38 @@ def test_a_tolerance_has_four_levels_whatever_the_budget(method):
         assert plan.estimator.levels == 4
     # too few for a look
     assert make_plan(30, method, 2 + 39 * 31, until=Until(0.1)).replicates == 19
+
+
+@pytest.mark.parametrize(
+    ("background", "tolerance", "drawn"),
+    [
+        (159, "1%", None),
+        (160, "1%", 40),
+        (20_000, "1%", 40),
+        (1_000, 0.3, 40),  # in units of the output: taken for 1 %
+        (2_000, "0.5%", 160),
+        (600, "0.5%", None),
+        (100, "1.5%", 18),
+        (100, "3%", 10),
+        (100, "30%", 10),
+        (39, "30%", None),
+        (20_000, None, None),
+    ],
+)
+def test_stars_draw_as_many_background_rows_as_a_tolerance_needs(background, tolerance, drawn):
+    assert drawn_rows(background, Until(tolerance, seconds=1.0)) == drawn
+    assert drawn_rows(background, None) is None
+
+
+def test_stars_that_draw_background_rows_are_weighed_by_the_rows_that_they_take():
+    whole = Cost(3e-4, 1, 3e-4)
+    drawing = replace(whole, of_a_star=0.1)
+    plans = [make_plan(30, "auto", None, each, Until("3%")) for each in (whole, drawing)]
+    assert [each.estimator.name for each in plans] == ["gaussian-process", "halved-owen"]
+
+
+def test_a_wider_tolerance_takes_a_process_fewer_evaluations():
+    # 10 ms: 60 evaluations of a first fit, against a tenth of the 1,040 of stars
+    cost = Cost(1e-2, 1, 1e-2, of_a_star=0.1)
+    name = make_plan(12, "auto", None, cost, Until("3%")).estimator.name
+    assert name == "gaussian-process"
