@@ -13,7 +13,7 @@ from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
 from owenshap.fast.sklearn_kernels import kernel_machine_of
-from owenshap.run.plan import LINEAR, drawn_pays
+from owenshap.run.plan import LINEAR, sums_pay
 from owenshap.support.arrays import BoolArray, FloatArray
 
 KERNELS = "kernel closed form"
@@ -95,8 +95,8 @@ def _of_kernels(
 
 
 def _may_be_of_kernels(call: Call, groups: RowGroups) -> bool:
-    """Whether what is explained is what the model predicts, and background rows are not drawn."""
+    """Whether what is explained is what the model predicts, over all background rows."""
     output = groups.output
     plain = output.function is None and output.predicted is None
-    drawn = call.draws is not None or drawn_pays(len(groups.players), len(groups.absent))
-    return plain and not drawn
+    whole = call.draws is None and sums_pay(len(groups.players), len(groups.absent))
+    return plain and whole

@@ -57,7 +57,7 @@ def planned(
     if shares and len(groups.absent) > 1:
         trial.also(len(groups.absent.table))
         ranges = predictor.ranges(explained, groups.absent, groups.output, groups.linear)
-    draws = {each: planner.draws(plan) for each, plan in plans.items()}
+    draws = {n_players: planner.draws(plan, n_players) for n_players, plan in plans.items()}
     plan_of = None
     if call.method == "auto":
         plan_of = own_plans(call, groups, draws, plans, predictor, trial)
@@ -86,7 +86,7 @@ class Planner:
         plan = self._plan(n_players)
         if share < math.inf:
             plan = self._within_share(plan, n_players)
-        draws = self.draws(plan)
+        draws = self.draws(plan, n_players)
         if draws is None or self.call.draws is not None:
             return plan
         return _with_draws(plan, draws, self._background)
@@ -95,7 +95,7 @@ class Planner:
         """Say beforehand where minutes are ahead, as far as is known."""
         predictions = 0
         for n_players, plan in plans.items():
-            averaged = self.draws(plan) or self._background
+            averaged = self.draws(plan, n_players) or self._background
             rows = int((self.groups.counts == n_players).sum())
             predictions += rows * averaged * least_ahead(plan, n_players)
         seconds = predictions * self.trial.known
@@ -156,22 +156,21 @@ class Planner:
         open_ended = call.until is not None or call.shared is not None
         return method_under(call.method, call.index, n_players, call.budget, open_ended)
 
-    def draws(self, plan: Plan) -> int | None:
+    def draws(self, plan: Plan, n_players: int) -> int | None:
         """Background rows that are drawn for each star or chain of a plan; None: all of them are
         averaged over.
         """
         if self.call.draws is not None:
             return self.call.draws
         stars = plan.estimator.name == STARS and plan.until is not None
-        return self._drawn if stars else None
+        return self._drawn(n_players) if stars else None
 
-    @cached_property
-    def _drawn(self) -> int | None:
+    def _drawn(self, n_players: int) -> int | None:
         """The same where 'auto' takes stars: as the accuracy that is asked for allows."""
         call = self.call
         if call.method != "auto" or call.asks_for_pairs:
             return None
-        return drawn_rows(self._background, call.until)
+        return drawn_rows(n_players, self._background, call.until)
 
     def _made(self, n_players: int, method: str | Estimator, cost: Cost | None) -> Plan:
         call = self.call
@@ -189,7 +188,7 @@ class Planner:
         outputs = 1 if chosen or self.groups.outputs == 2 else self.groups.outputs
 
         rows = self._background
-        of_a_star = 1.0 if self._drawn is None else self._drawn / rows
+        of_a_star = (self._drawn(n_players) or rows) / rows
 
         def cost_of(seconds: float) -> Cost:
             counted = self.groups.row_seconds * rows
@@ -210,8 +209,9 @@ class Planner:
     @property
     def _averaged(self) -> int:
         """Background rows that an evaluation of the largest game averages over."""
-        pays = drawn_pays(int(self.groups.counts.max()), self._background)
-        return self.call.draws or (pays and self._drawn) or self._background
+        n_players = int(self.groups.counts.max())
+        drawn = self._drawn(n_players) if drawn_pays(n_players, self._background) else None
+        return self.call.draws or drawn or self._background
 
     @cached_property
     def _share(self) -> float:

@@ -32,9 +32,8 @@ EXACT_LONGER = 2
 # background rows for each star where they are drawn for a tolerance of 1 %, and the least of them,
 # so that a call has fewer coalitions to make (benchmarks/decisions.md#drawn-backgrounds)
 DRAWN, LEAST_DRAWN = 40, 10
-# times the predictions that averaging over all must take for drawing to be worth its error, and
-# the stars that it needs besides: few of a sampled estimate, many of exact values
-DRAWN_WORTH, EXACT_WORTH = 4, 20
+# times the predictions that averaging over all must take for drawing to be worth its error
+DRAWN_WORTH = 4
 STARS = "halved-owen"  # what is looked at sooner than a fit is made
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
@@ -59,24 +58,31 @@ def least_of_a_star(n_players: int) -> int:
 
 
 def drawn_pays(n_players: int, background: int) -> bool:
-    """Whether drawing background rows for each star takes far fewer predictions than averaging over
-    all of them, with whatever method: of 1,000 rows or fewer, which may have been chosen, never.
+    """Whether drawing background rows for each star takes far fewer predictions than a process that
+    averages over all of them.
     """
     drawn = BY_STARS * (n_players + 1) * LEAST_DRAWN
-    if n_players <= MOST_PLAYERS and background << n_players <= EXACT_WORTH * drawn:
-        return False
     return background * BY_PROCESS * n_players > DRAWN_WORTH * drawn
 
 
-def drawn_rows(background: int, until: Until | None) -> int | None:
+def sums_pay(n_players: int, background: int) -> bool:
+    """Whether a sum over all background rows for each feature and level, which has no error, takes
+    little longer than stars that draw some of them.
+    """
+    return background * n_players <= EXACT_LONGER * BY_STARS * (n_players + 1) * DRAWN
+
+
+def drawn_rows(n_players: int, background: int, until: Until | None) -> int | None:
     """Background rows that stars draw where a tolerance is asked for: fewer, with the square of it,
     the wider it is, so that the first look can be within it; None: all, where these are not many
-    times as many.
+    times as many, or all coalitions take little longer.
     """
     if until is None or until.tolerance is None:
         return None
     rows = max(LEAST_DRAWN, math.ceil(DRAWN * _tighter(until)))
-    return rows if background >= DRAWN_WORTH * rows else None
+    whole = background << n_players if n_players <= MOST_PLAYERS else math.inf
+    exact = whole <= EXACT_LONGER * _by_stars(n_players, until) * rows
+    return None if exact or background < DRAWN_WORTH * rows else rows
 
 
 def make_plan(

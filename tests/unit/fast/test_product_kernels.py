@@ -14,10 +14,12 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import owenshap
+from owenshap.explain import closed_form
 from owenshap.fast import product_kernels
 from owenshap.fast.product_kernels import KernelMachine
 from owenshap.fast.sklearn_kernels import kernel_machine_of
 from owenshap.models import as_model
+from owenshap.run.plan import sums_pay
 from owenshap.tables import as_table
 
 KERNELS = "kernel closed form"
@@ -126,8 +128,15 @@ def test_a_budget_must_be_one_even_where_none_is_needed(budget):
 
 def test_it_is_used_only_where_it_is_fast():
     assert owenshap.Explainer(MACHINES["SVR"], X[:10], fast=False)(X[20:21]).method == "exact"
-    large = np.tile(X, (200, 1))  # of which rows are drawn
-    assert owenshap.Explainer(MACHINES["SVR"], large)(X[20:21]).method != KERNELS
+    large = np.tile(X, (200, 1))
+    assert owenshap.Explainer(MACHINES["SVR"], large)(X[20:21]).method == KERNELS
+
+
+def test_a_sum_over_more_background_rows_than_stars_would_draw_is_too_slow(monkeypatch):
+    assert sums_pay(12, 27_000)
+    assert not sums_pay(12, 28_000)
+    monkeypatch.setattr(closed_form, "sums_pay", lambda *_: False)
+    assert owenshap.Explainer(MACHINES["SVR"], X[:10])(X[20:21]).method != KERNELS
 
 
 def test_a_row_has_the_same_bits_alone_and_among_others():

@@ -291,8 +291,13 @@ def test_a_tolerance_has_four_levels_whatever_the_budget(method):
     ],
 )
 def test_stars_draw_as_many_background_rows_as_a_tolerance_needs(background, tolerance, drawn):
-    assert drawn_rows(background, Until(tolerance, seconds=1.0)) == drawn
-    assert drawn_rows(background, None) is None
+    assert drawn_rows(30, background, Until(tolerance, seconds=1.0)) == drawn
+    assert drawn_rows(30, background, None) is None
+
+
+def test_stars_draw_nothing_where_all_coalitions_take_little_longer():
+    # 320 evaluations a player of 40 rows, against 2^n of 200
+    assert [drawn_rows(n, 200, Until("1%")) for n in (8, 10, 11, 12)] == [None, None, 40, 40]
 
 
 def test_stars_that_draw_background_rows_are_weighed_by_the_rows_that_they_take():
