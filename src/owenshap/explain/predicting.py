@@ -15,9 +15,8 @@ import numpy as np
 
 from owenshap.errors import ModelError
 from owenshap.explain.grouping import RowGroups
-from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step, may_begin_linear
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.linear_first import LinearFirst, settled
 from owenshap.games.masking import MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import (
     Choice,
