@@ -105,9 +105,10 @@ class Predictor:
             table = composites(self.model, rows, absent)
             return table, self.predictions(table)
 
-        if absent.per_row or linear.arrays.of_table(absent.table) is None:
+        if absent.per_row:
             return None
-        return sums_of(self.model, linear, rows, compared)
+        sums = sums_of(self.model, linear, rows, compared)
+        return None if sums is None or linear.arrays.of_table(absent.table) is None else sums
 
     def timed_predictions(
         self, rows: Table, beside: Table | None = None

@@ -1,6 +1,6 @@
 """Models that predict weighted sums of the features, W x + c, and were found to do so.
 
-scikit-learn checks a row for a hundred times as long as it multiplies it. What such a model
+scikit-learn checks a row for far longer than it multiplies it. What such a model
 predicts is read off its weights, once it was asked whether they give its own predictions: structure
 is found, never believed. It is asked again after a refit, by which the weights are others.
 """
@@ -46,12 +46,14 @@ def sums_of(
     """
     if not isinstance(model, SklearnModel) or not sums_features(model.estimator):
         return None
-    if linear.steps or linear.arrays.dtype != np.float64 or not _fit(rows, linear):
+    if linear.steps or linear.arrays.dtype != np.float64:
         return None
-    weights, bias = linear.weights, linear.bias
+    numbers = _taken(rows, linear)
+    if numbers is None:
+        return None
     # the method, too: somebody may put another one into the class
     method = getattr(type(model.estimator), model.method)
-    now = (method, weights.tobytes(), bias.tobytes())
+    now = (method, linear.weights.tobytes(), linear.bias.tobytes())
     if _found.get(model.estimator) != now:
         try:
             agree = _same(linear, *ask())
@@ -60,31 +62,32 @@ def sums_of(
         if not agree:
             return None
         _found[model.estimator] = now
-    return _sums(linear, rows)
+    return _sums(linear, numbers)
 
 
-def _fit(rows: Table, linear: LinearFirst) -> bool:
-    """Whether these are rows that every such model takes, in which it computes with float64."""
-    return (
-        isinstance(rows, ArrayTable)
-        and rows.array.dtype == np.float64
-        and rows.shape == linear.weights.shape[1:]
-        and rows.numbers() is not None
-    )
-
-
-def _sums(linear: LinearFirst, rows: Table) -> FloatArray:
+def _taken(rows: Table, linear: LinearFirst) -> FloatArray | None:
+    """The rows, where every such model takes them and computes with float64; else None."""
+    if not isinstance(rows, ArrayTable) or rows.array.dtype != np.float64:
+        return None
+    if rows.shape != linear.weights.shape[1:]:
+        return None
     numbers = rows.numbers()
-    assert numbers is not None
-    return np.vecdot(np.ascontiguousarray(numbers)[:, None], linear.weights) + linear.bias
+    return None if numbers is None else np.ascontiguousarray(numbers)
+
+
+def _sums(linear: LinearFirst, numbers: FloatArray) -> FloatArray:
+    """One product for each row and output: none has other bits in other company."""
+    sums: FloatArray = np.vecdot(numbers[:, None], linear.weights) + linear.bias
+    return sums
 
 
 def _same(linear: LinearFirst, rows: Table, predictions: FloatArray) -> bool:
     """Whether the sums are the model's own predictions of rows, but for rounding."""
-    if not _fit(rows, linear):
+    numbers = _taken(rows, linear)
+    if numbers is None:
         return False
-    sums = _sums(linear, rows)
-    largest = np.abs(linear.weights) @ np.abs(rows.cells()).max(axis=0) + np.abs(linear.bias)
-    return sums.shape == predictions.shape and bool(
-        (np.abs(sums - predictions) <= ROUNDING * largest).all()
-    )
+    sums = _sums(linear, numbers)
+    if sums.shape != predictions.shape:
+        return False
+    terms = np.abs(numbers) @ np.abs(linear.weights).T + np.abs(linear.bias)
+    return bool((np.abs(sums - predictions) <= ROUNDING * terms).all())

@@ -29,7 +29,7 @@ from owenshap.fast import weighted_sums
 RNG = np.random.default_rng(7)
 X = RNG.normal(3, 2, size=(80, 6))
 NUMBERS = X @ np.arange(6) + RNG.normal(size=80)
-TWO, THREE = NUMBERS > NUMBERS.mean(), RNG.integers(3, size=80)
+TWO, THREE = NUMBERS.mean() < NUMBERS, RNG.integers(3, size=80)
 ROWS, BACKGROUND = X[:20], X[30:]
 PAIRS = np.column_stack([NUMBERS, X[:, 0]])
 MODELS: dict[str, Any] = {
