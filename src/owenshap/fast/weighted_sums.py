@@ -1,8 +1,8 @@
 """Models that predict weighted sums of the features, W x + c, and were found to do so.
 
-scikit-learn checks a row for far longer than it multiplies it. What such a model
-predicts is read off its weights, once it was asked whether they give its own predictions: structure
-is found, never believed. It is asked again after a refit, by which the weights are others.
+scikit-learn checks a row for far longer than it multiplies it. What such a model predicts is read
+off its weights, once it was asked whether they give its own predictions: structure is found, never
+believed. It is asked again after a refit, by which the weights are others.
 """
 
 from __future__ import annotations
