@@ -29,11 +29,9 @@ def in_closed_form(
     predictions: FloatArray,
     not_exact: str | None,
 ) -> tuple[Explanation | None, int]:
-    """The explanation where the model has one that adds up to its predictions and nothing else is
-    asked for; else None. And rows that it predicted for that.
+    """The explanation where the model has one that adds up to its predictions; else None. And rows
+    that it predicted for that.
     """
-    if call.shared is not None or call.asks_for_pairs or groups.absent.per_row:
-        return None, 0
     if groups.linear is not None:
         return _of_linear(groups, assembly, not_exact), 0
     return _of_kernels(call, predictor, groups, assembly, predictions, not_exact)

@@ -216,12 +216,17 @@ class Explainer:
             linear = None if absent is None else self._predictor.first_step()
             by_default = self._fast and not keep and linear is None
             by_trees = absent is None or call.asks_trees
-            beside = None
+            predictions = ahead = beside = None
             if linear is not None and absent is not None:
-                beside = self._predictor.beside(linear, rows, absent)
+                if call.takes_formulas and self._output is None:
+                    predictions = self._predictor.by_weights(linear, rows, absent)
+                if predictions is None:
+                    beside = self._predictor.beside(linear, rows, absent)
             elif by_trees and self._output is None:
                 beside = self._trees.ahead(method, by_default, rows, absent)
-            predictions, ahead = self._predictor.timed_predictions(rows, beside)
+            known = predictions is not None
+            if predictions is None:
+                predictions, ahead = self._predictor.timed_predictions(rows, beside)
             output, output_names = self._predictor.chosen(self._output, predictions)
             players = self._inputs.players(rows)
             exact = None
@@ -240,7 +245,7 @@ class Explainer:
                     ahead=ahead,
                 )
             compared = 0
-            if linear is not None and absent is not None:
+            if linear is not None and absent is not None and not known:
                 linear, compared = self._predictor.linear(
                     linear, ahead, rows, absent, predictions, output
                 )

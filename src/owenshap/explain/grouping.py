@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from owenshap.fast.columns import is_additive
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.linear_first import LinearFirst, is_additive
 from owenshap.fast.linear_game import LinearModelGame
 from owenshap.games.game import Game
 from owenshap.games.masking import Absent

@@ -182,6 +182,11 @@ class Call:
         return self.method in ("auto", TREES)
 
     @property
+    def takes_formulas(self) -> bool:
+        """Whether values may be read off the model: nothing is asked for that is evaluated."""
+        return self.method == "auto" and self.shared is None and not self.asks_for_pairs
+
+    @property
     def settled(self) -> bool:
         """Whether nothing but the number of its live players decides what a row does: a method by
         name, with a budget of its own, and nobody is told how far it is.

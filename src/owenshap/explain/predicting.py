@@ -15,9 +15,9 @@ import numpy as np
 
 from owenshap.errors import ModelError
 from owenshap.explain.grouping import RowGroups
-from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step, may_begin_linear
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.linear_first import LinearFirst, settled
+from owenshap.fast.weighted_sums import sums_of
 from owenshap.games.masking import MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import (
     Choice,
@@ -97,6 +97,18 @@ class Predictor:
             if len(batches) > 1:
                 check_outputs("the model", batches[-1], batches[0].shape[1])
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
+
+    def by_weights(self, linear: LinearFirst, rows: Table, absent: Absent) -> FloatArray | None:
+        """The same where they can be read off a linear model's weights; None for all others."""
+
+        def compared() -> Compared:
+            table = composites(self.model, rows, absent)
+            return table, self.predictions(table)
+
+        if absent.per_row:
+            return None
+        sums = sums_of(self.model, linear, rows, compared)
+        return None if sums is None or linear.arrays.of_table(absent.table) is None else sums
 
     def timed_predictions(
         self, rows: Table, beside: Table | None = None

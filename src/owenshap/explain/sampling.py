@@ -33,7 +33,7 @@ def sampled(
     """
     rows = groups.rows
     linear = groups.linear
-    if call.method == "auto":
+    if call.takes_formulas and not groups.absent.per_row:
         closed, more = in_closed_form(call, predictor, groups, assembly, predictions, not_exact)
         if closed is not None:
             return closed

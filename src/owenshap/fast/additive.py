@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from owenshap.fast.columns import settled
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.linear_first import LinearFirst, settled
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players

@@ -16,7 +16,7 @@ import numpy as np
 from owenshap.designs.design import Design
 from owenshap.fast.linear_first import Arrays, LinearFirst, times
 from owenshap.games.masking import Absent
-from owenshap.games.outputs import Output, logit
+from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.support.arrays import CACHED, IntArray
 from owenshap.tables import Table
@@ -276,20 +276,6 @@ class Pairs:
     def _row_of(self, rows: slice, pairs: int) -> IntArray:
         """The explained row of each pair."""
         return np.repeat(np.arange(rows.start, rows.stop), pairs // (rows.stop - rows.start))
-
-
-def settled(linear: LinearFirst, output: Output) -> tuple[LinearFirst, Output]:
-    """The model's steps to what is explained, and what is left to do: log-odds of a logistic model
-    are its scores.
-    """
-    scores = linear.log_odds if output.function is logit else None
-    return (linear, output) if scores is None else (scores, Output())
-
-
-def is_additive(linear: LinearFirst, output: Output) -> bool:
-    """Whether what is explained is linear in the features."""
-    steps, left = settled(linear, output)
-    return not steps.steps and left.function is None
 
 
 def slices(count: int, step: int) -> Iterator[slice]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.games.outputs import Output, logit
 from owenshap.models.mlp import ACTIVATIONS
 from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.tables import Table
@@ -318,6 +319,20 @@ LOG_ODDS: dict[tuple[str, int | None], list[list[float]]] = {
 """By last step and number of scores: the log-odds of its probabilities, a matrix times the
 scores.
 """
+
+
+def settled(linear: LinearFirst, output: Output) -> tuple[LinearFirst, Output]:
+    """The model's steps to what is explained, and what is left to do: log-odds of a logistic model
+    are its scores.
+    """
+    scores = linear.log_odds if output.function is logit else None
+    return (linear, output) if scores is None else (scores, Output())
+
+
+def is_additive(linear: LinearFirst, output: Output) -> bool:
+    """Whether what is explained is linear in the features."""
+    steps, left = settled(linear, output)
+    return not steps.steps and left.function is None
 
 
 def times(arrays: Arrays, left: Any, right: Any) -> Any:

@@ -14,10 +14,10 @@ import numpy as np
 from owenshap.designs.design import Chains, Design, Stars, Subsets
 from owenshap.fast import batched_stars
 from owenshap.fast.chains import of_chains
-from owenshap.fast.columns import Pairs, hidden_at, settled
+from owenshap.fast.columns import Pairs, hidden_at
 from owenshap.fast.doubling import of_subsets
 from owenshap.fast.first_step import first_step
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.linear_first import LinearFirst, settled
 from owenshap.fast.stars import of_stars
 from owenshap.games.model_game import ModelGame
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray

@@ -56,6 +56,7 @@ CLASSIFIERS = frozenset(
         "LinearDiscriminantAnalysis",
     ]
 )
+SUMS = REGRESSORS | CLASSIFIERS
 LOGISTIC = frozenset({"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"})
 KERNEL_MACHINES = {
     "SVC": "decision_function",
@@ -99,6 +100,14 @@ def scalers_and_final(estimator: Any) -> tuple[list[Any], Any]:
 def replaced(thing: Any) -> bool:
     """Whether somebody put a method of their own on the estimator itself."""
     return not CALLED.isdisjoint(getattr(thing, "__dict__", ()))
+
+
+def sums_features(estimator: Any) -> bool:
+    """Whether a fitted estimator is known to predict sums of features times weights, and says no
+    more of rows than that: one that was fitted to named columns warns of rows without names.
+    """
+    known = sklearn_name(estimator) in SUMS
+    return known and "feature_names_in_" not in vars(estimator)
 
 
 def sklearn_name(thing: Any) -> str | None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from owenshap import Explainer
 
@@ -62,7 +64,9 @@ def test_a_model_that_was_changed_is_read_again() -> None:
 
 
 def test_a_linear_model_is_asked_once_and_has_the_same_bits_again(monkeypatch: Any) -> None:
-    """Composites go with the rows; the next calls have the same company."""
+    """Composites go with the rows where the model predicts these; the next calls have the same
+    company.
+    """
     batches: list[int] = []
     predict = LinearRegression.predict
 
@@ -71,7 +75,7 @@ def test_a_linear_model_is_asked_once_and_has_the_same_bits_again(monkeypatch: A
         return predict(self, batch)
 
     monkeypatch.setattr(LinearRegression, "predict", counted)
-    model = LinearRegression().fit(X, X @ np.arange(5))
+    model = make_pipeline(StandardScaler(), LinearRegression()).fit(X, X @ np.arange(5))
     explainer = Explainer(model, X[40:])
     calls = [explainer(X[:1]) for _ in range(3)]
     assert len(batches) == 3
