@@ -23,7 +23,7 @@ from owenshap.support.arrays import ROUNDING, FloatArray
 from owenshap.tables import Table
 from owenshap.tables.array import ArrayTable
 
-_found: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
+_agreed: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 """By fitted estimator: what it predicted with when it was asked."""
 
 
@@ -54,14 +54,14 @@ def sums_of(
     # the method, too: somebody may put another one into the class
     method = getattr(type(model.estimator), model.method)
     now = (method, linear.weights.tobytes(), linear.bias.tobytes())
-    if _found.get(model.estimator) != now:
+    if _agreed.get(model.estimator) != now:
         try:
             agree = _same(linear, *ask())
         except ModelError:
             return None  # the plain way says where it happens
         if not agree:
             return None
-        _found[model.estimator] = now
+        _agreed[model.estimator] = now
     return _sums(linear, numbers)
 
 

@@ -254,7 +254,7 @@ def test_models_of_float32_and_of_several_steps_predict_for_themselves() -> None
     ):
         found = Explainer(model, BACKGROUND)(ROWS)
         np.testing.assert_allclose(found.predictions, model.predict(ROWS), rtol=1e-15)
-        assert model not in weighted_sums._found
+        assert model not in weighted_sums._agreed
 
 
 def test_other_questions_ask_the_model(asked: list[int]) -> None:
@@ -271,9 +271,9 @@ def test_other_questions_ask_the_model(asked: list[int]) -> None:
 def test_a_model_that_is_gone_is_forgotten() -> None:
     model = LinearDiscriminantAnalysis().fit(X, TWO)
     gc.collect()
-    before = len(weighted_sums._found)
+    before = len(weighted_sums._agreed)
     Explainer(model, BACKGROUND, predict="decision_function")(ROWS)
-    assert len(weighted_sums._found) == before + 1
+    assert len(weighted_sums._agreed) == before + 1
     del model
     gc.collect()
-    assert len(weighted_sums._found) == before
+    assert len(weighted_sums._agreed) == before
