@@ -32,28 +32,23 @@ FAINT = 0.3  # of the strength of lines: bands about them, and doubtful interval
 _GROWN: WeakKeyDictionary[Any, tuple[float, ...]] = WeakKeyDictionary()
 
 
-def width_of(share: float = 1.0) -> float:
-    """Inches of a picture, as wide as matplotlib's default or a share of that."""
-    return share * _usual_size()[0]
-
-
 def height_of(lines: float = MOST_LINES) -> float:
     """Inches of a picture of so many lines of text: matplotlib's default axes have room for a long
     list, and what is around them frames a short one, too.
     """
     usual = needed("matplotlib", extra="plots").rcParams
     axes = usual["figure.subplot.top"] - usual["figure.subplot.bottom"]
-    return _usual_size()[1] * (1 - axes + axes * lines / MOST_LINES)
+    return float(usual_size()[1] * (1 - axes + axes * lines / MOST_LINES))
 
 
-def _usual_size() -> tuple[float, float]:
-    width, height = needed("matplotlib", extra="plots").rcParams["figure.figsize"]
-    return width, height
+def usual_size() -> tuple[float, ...]:
+    """Width and height of matplotlib's default figure, in inches."""
+    return tuple(needed("matplotlib", extra="plots").rcParams["figure.figsize"])
 
 
 def new_axes(ax: Axes | None, height: float, width: float | None = None) -> Axes:
     """The axes to draw into: those given, or those of a new figure of that size in inches."""
-    width = width_of() if width is None else width
+    width = usual_size()[0] if width is None else width
     if ax is not None:
         _make_room(ax)
         _grow(ax, height, width)
@@ -92,7 +87,7 @@ def _grow(ax: Axes, height: float, width: float) -> None:
         return
     size = tuple(figure.get_size_inches())
     rows, columns = place.get_gridspec().get_geometry()
-    if rows * columns == 1 or size != _GROWN.get(figure, _usual_size()):
+    if rows * columns == 1 or size != _GROWN.get(figure, usual_size()):
         return
     grown = max(size[0], columns * width), max(size[1], rows * height)
     figure.set_size_inches(*grown)
@@ -111,7 +106,7 @@ def drawn(
     if OUTPUTS not in explanation.axes:
         return draw(explanation, ax)
     count = explanation.shape[-1]
-    panel_size = width_of(0.86), height + 0.25
+    panel_size = 0.86 * usual_size()[0], height + 0.25
     most = _most_panels(*panel_size)
     if ax is not None or count > most:
         pick = repr(explanation.output_names[0]) if explanation.output_names else "0"

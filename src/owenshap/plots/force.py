@@ -72,7 +72,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     base = float(explanation.base_values)
     prediction = float(explanation.predictions)
     own = ax is None
-    ax = canvas.new_axes(ax, 2.9, canvas.width_of(1.25))
+    ax = canvas.new_axes(ax, 2.9, 1.25 * canvas.usual_size()[0])
     up = [line for line in pieces if line.value > 0]
     down = [line for line in pieces if line.value < 0]
     spans = _spans(prediction, up, -1) + _spans(prediction, down, 1)
