@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from owenshap.explain.words import NAMED
 from owenshap.report.material import Material
 from owenshap.support.arrays import FloatArray
 
-MARKS = 4  # numbers of evaluations below it, at most
 HEIGHTS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 300, 1000)
 """Half-widths that are marked, in tolerances; lines stay between the first and the last."""
 
@@ -110,7 +110,7 @@ def _curve(courses: FloatArray) -> Curve:
         places = zip(evaluations.tolist(), heights.tolist(), strict=True)
         return " ".join(f"{across(x):g},{up(y):g}" for x, y in places)
 
-    marks = np.unique(np.geomspace(start, stop, MARKS).astype(np.int64)).tolist()
+    marks = np.unique(np.geomspace(start, stop, NAMED).astype(np.int64)).tolist()
     heights = [each for each in HEIGHTS if low <= each <= high]
     return Curve(
         line(usual),
