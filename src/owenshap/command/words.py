@@ -13,6 +13,7 @@ from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.importance import importance
 from owenshap.explain.summary import lines, told_unit
 from owenshap.explain.words import (
+    LONGEST_CELL,
     MOST_LINES,
     NAMED,
     Digits,
@@ -22,7 +23,6 @@ from owenshap.explain.words import (
     shorten,
 )
 from owenshap.report.pairs import Summary
-from owenshap.support.progress import WIDTH
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def _bars(explanation: Explanation) -> list[str]:
     rows = [f"{'':{width}}  mean |contribution| {over}{sure}"]
     for each in shown:
         value, doubt = each.written(digits, signed=False)
-        length = round(WIDTH * min(1.0, each.value / longest)) if longest else 0
+        length = round(LONGEST_CELL * min(1.0, each.value / longest)) if longest else 0
         bar = "━" * length if each.players == 1 else ""
-        rows.append(f"{each.label:{width}}  {bar:{WIDTH}} {value} {doubt}".rstrip())
+        rows.append(f"{each.label:{width}}  {bar:{LONGEST_CELL}} {value} {doubt}".rstrip())
     return rows
 
 

@@ -29,7 +29,9 @@ FIRST_PANEL = 48
 PANEL = 4 * FIRST_PANEL  # the same for later layers, of which a call has many columns
 # numbers up to which filling up a panel takes less as one copy than as a call of its own
 COPIED = CACHED // 2
-CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
+# of the largest prediction, what products in half precision lose: further off, the structure was
+# not what it looked like
+CLOSE = float(np.finfo(np.float16).eps)
 
 
 class Arrays:

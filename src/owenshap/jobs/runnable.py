@@ -9,10 +9,10 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.interacting import Interacting
+from owenshap.games.masking import MOST_COMPARED
 from owenshap.jobs.digests import described, digest_of
 from owenshap.tables import Table
 
-ROWS_COMPARED = 32  # of the background, or first ones of the data, that a model is known by
 NO_CLOCK = {"model": 0.0}
 """Predictions count as cheap: what 'auto' takes then depends on no machine."""
 
@@ -50,17 +50,19 @@ class Runnable(Interacting):
         }
 
     def model_described(self, rows: Any) -> dict[str, Any]:
-        """What the model is known by: its type, and its predictions of some rows."""
+        """What the model is known by: its type, and its predictions of some rows of the background,
+        or the first ones of the data.
+        """
         fitted = self._model.fitted
         kind = type(self._model if fitted is None else fitted).__name__
         background = self._inputs.background
         if background is not None:
             count = len(background.table)
-            few = np.linspace(0, count - 1, min(ROWS_COMPARED, count)).astype(np.intp)
+            few = np.linspace(0, count - 1, min(MOST_COMPARED, count)).astype(np.intp)
             tables = [background.table.take(few)]
         else:
             table, _ = self._inputs.rows(rows)
-            tables = [table.take(np.array([row])) for row in range(min(len(table), ROWS_COMPARED))]
+            tables = [table.take(np.array([row])) for row in range(min(len(table), MOST_COMPARED))]
         return {"type": kind, "predictions": [self._probed(table) for table in tables]}
 
     def _probed(self, table: Table) -> list[float] | str:

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.games.masking import MOST_COMPARED
 from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.executors import completed, workers_of
 from owenshap.jobs.folder import INTERACTIONS, Folder, Part, held
 from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
 from owenshap.jobs.manifest import check_same, identity, made_with, settled
 from owenshap.jobs.run import Run
-from owenshap.jobs.runnable import ROWS_COMPARED, Runnable
+from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray
@@ -69,7 +70,7 @@ def run(
 
 def _folder(path: Path, explainer: Runnable, source: Source, asked: Asked, workers: int) -> Folder:
     """The folder of the run, which is the same as the one that is there, if there is one."""
-    first = next(iter(source.chunks([0], ROWS_COMPARED)))
+    first = next(iter(source.chunks([0], MOST_COMPARED)))
     here = identity(explainer, asked.settings, asked.ids, source, first)
     folder = Folder.opened(path)
     if folder is None:

@@ -16,6 +16,7 @@ from owenshap.jobs.layout import ERROR, Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import UNIT, Chunk
+from owenshap.run.cost import MISJUDGED
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
 from owenshap.support.progress import Meter
@@ -31,7 +32,6 @@ class Explained(NamedTuple):
 Piece: TypeAlias = tuple[IntArray, Explained | str]
 """Rows of a chunk, and what is known of them or the error of those that have none."""
 
-PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
 NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
 NAMES_OF_ROWS = ("X", "data")
@@ -53,7 +53,7 @@ class Explaining:
 
     def __call__(self, rows: Any) -> Explained:
         """What is known of these rows; in a process that can be ended where there is a limit."""
-        usual = PATIENCE * len(rows) * self.row_seconds if len(rows) > 1 else 0.0
+        usual = MISJUDGED * len(rows) * self.row_seconds if len(rows) > 1 else 0.0
         return self.guarded(self.here, rows, usual)
 
     def guarded(self, function: Callable[[Any], Any], rows: Any, besides: float = 0.0) -> Any:

@@ -110,9 +110,7 @@ class XgboostModel(_Boosted):
         import xgboost
 
         wrapped = not isinstance(model, xgboost.Booster)
-        margin_unit = _margin_unit(_xgboost_objective, model)
-        default, formerly = _default(margin_unit)
-        used = predict or default
+        used, margin_unit, formerly = _way(_xgboost_objective, model, predict)
         call: Callable[[Any], Any]
         if wrapped:
             call, labels = _wrapper_call(model, used, output_margin=True)
@@ -128,7 +126,7 @@ class XgboostModel(_Boosted):
                 call = partial(xgboost_through_matrix, model, margin)
         linear = booster if used == MARGIN else None
         unit = _unit(used, margin_unit, wrapped and labels is not None)
-        return cls(call, labels, model, unit, None if predict else formerly, linear=linear)
+        return cls(call, labels, model, unit, formerly, linear=linear)
 
 
 @dataclass(frozen=True)
@@ -142,9 +140,7 @@ class LightgbmModel(_Boosted):
         import lightgbm
 
         wrapped = not isinstance(model, lightgbm.Booster)
-        margin_unit = _margin_unit(_lightgbm_objective, model)
-        default, formerly = _default(margin_unit)
-        used = predict or default
+        used, margin_unit, formerly = _way(_lightgbm_objective, model, predict)
         if wrapped:
             call, labels = _wrapper_call(model, used, raw_score=True)
         else:
@@ -152,7 +148,7 @@ class LightgbmModel(_Boosted):
             call = partial(model.predict, raw_score=used == MARGIN)
             labels = None
         unit = _unit(used, margin_unit, wrapped and labels is not None)
-        return cls(call, labels, model, unit, None if predict else formerly)
+        return cls(call, labels, model, unit, formerly)
 
 
 @dataclass(frozen=True)
@@ -165,11 +161,8 @@ class CatboostModel(_Boosted):
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
-        margin_unit = _margin_unit(_catboost_objective, model)
-        default, formerly = _default(margin_unit)
-        used = predict or default
+        used, margin_unit, formerly = _way(_catboost_objective, model, predict)
         labels = _labels(model)
-        formerly = None if predict else formerly
         unit = _unit(used, margin_unit, labels is not None)
         if not callable(getattr(model, "predict_proba", None)):  # the general class
             if labels and used in (None, "predict_proba"):
@@ -193,11 +186,17 @@ def _margin_unit(objective: Callable[[Any], str], model: Any) -> str | None:
     return next((unit for unit, names in UNITS.items() if name in names), None)
 
 
-def _default(margin_unit: str | None) -> tuple[str | None, str | None]:
-    """The way to predict by default (None: the library's own), and what was predicted before."""
-    if margin_unit in (LOG_ODDS, SCORE):
-        return MARGIN, PROBABILITY
-    return (MARGIN, PREDICTION) if margin_unit == LOG_PREDICTION else (None, None)
+def _way(
+    objective: Callable[[Any], str], model: Any, predict: str | None
+) -> tuple[str | None, str | None, str | None]:
+    """The way to predict (None: the library's own), what margins are, and what else might be
+    expected by default.
+    """
+    margin_unit = _margin_unit(objective, model)
+    expected = {LOG_ODDS: PROBABILITY, SCORE: PROBABILITY, LOG_PREDICTION: PREDICTION}
+    if predict or margin_unit not in expected:
+        return predict, margin_unit, None
+    return MARGIN, margin_unit, expected[margin_unit]
 
 
 def _unit(used: str | None, margin_unit: str | None, classifier: bool) -> str | None:

@@ -65,7 +65,7 @@ def bar(
     """
     check_explanation(explanation)
     most = checked_count(max_display)
-    height = canvas.FRAME_HEIGHT + canvas.ROW_HEIGHT * min(len(explanation.feature_names), most)
+    height = canvas.height_of(min(len(explanation.feature_names), most))
     draw = partial(_drawn, height=height, max_display=most, max_name=checked_name(max_name))
     return canvas.drawn(explanation, ax, draw, height)
 

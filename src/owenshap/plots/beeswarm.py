@@ -61,7 +61,7 @@ def beeswarm(
     check_explanation(explanation, rows=True)
     most = checked_count(max_display)
     count = min(len(explanation.feature_names), most)
-    height = canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * count
+    height = canvas.height_of(1.2 * count)
     draw = partial(_drawn, height=height, max_display=most, max_name=checked_name(max_name))
     return canvas.drawn(explanation, ax, draw, height)
 
@@ -73,7 +73,8 @@ def _drawn(
     order, others = ranked(np.abs(values).mean(axis=0), max_display)
     labels = fitted([explanation.feature_names[player] for player in order], max_name)
     shown = [values[:, player] for player in order]
-    colors = [_colors(explanation.data[:, player]) for player in order]
+    columns = (explanation.data[:, player] for player in order)
+    colors = [Column.of(cells, most_categories=len(values) + 1).shades() for cells in columns]
     if len(others):
         labels.append(others_label(len(others)))
         shown.append(values[:, others].sum(axis=1))
@@ -105,10 +106,6 @@ def swarm(values: FloatArray, span: float) -> FloatArray:
     steps = (rank + 1) // 2 * np.where(rank % 2, 1, -1)
     # in heights of a line: as far apart as looks well, closer where they would reach the next line
     return steps * min(0.075, 0.4 / max(1, counts.max() // 2))
-
-
-def _colors(cells: Any) -> FloatArray:
-    return Column.of(cells, most_categories=len(cells) + 1).shades()
 
 
 def _draw(ax: Axes, values: FloatArray, heights: FloatArray, shades: FloatArray) -> None:

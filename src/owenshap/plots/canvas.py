@@ -5,6 +5,7 @@ is drawn.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
@@ -25,19 +26,29 @@ if TYPE_CHECKING:
     Axes: TypeAlias = matplotlib.axes.Axes
     Colormap: TypeAlias = matplotlib.colors.Colormap
 
-WIDTH = 7.2  # inches
-MOST_COLUMNS = 3  # pictures of outputs, which a screen is wide enough for
-ROW_HEIGHT = 0.33  # inches of a line of text
-FRAME_HEIGHT = 0.85  # inches of what frames them
-HEIGHT = FRAME_HEIGHT + MOST_LINES * ROW_HEIGHT  # of other pictures: as high as a list of bars
-PALE = 0.38  # of the strength that other intervals have: doubtful ones
+FAINT = 0.3  # of the strength of lines: bands about them, and doubtful intervals of others
 
 #: Figures of the default size that were made larger, and the size they were given.
 _GROWN: WeakKeyDictionary[Any, tuple[float, ...]] = WeakKeyDictionary()
 
 
-def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
+def height_of(lines: float = MOST_LINES) -> float:
+    """Inches of a picture of so many lines of text: matplotlib's default axes have room for a long
+    list, and what is around them frames a short one, too.
+    """
+    usual = needed("matplotlib", extra="plots").rcParams
+    axes = usual["figure.subplot.top"] - usual["figure.subplot.bottom"]
+    return float(usual_size()[1] * (1 - axes + axes * lines / MOST_LINES))
+
+
+def usual_size() -> tuple[float, ...]:
+    """Width and height of matplotlib's default figure, in inches."""
+    return tuple(needed("matplotlib", extra="plots").rcParams["figure.figsize"])
+
+
+def new_axes(ax: Axes | None, height: float, width: float | None = None) -> Axes:
     """The axes to draw into: those given, or those of a new figure of that size in inches."""
+    width = usual_size()[0] if width is None else width
     if ax is not None:
         _make_room(ax)
         _grow(ax, height, width)
@@ -74,10 +85,9 @@ def _grow(ax: Axes, height: float, width: float) -> None:
     place = ax.get_subplotspec()
     if figure is None or place is None:
         return
-    default = tuple(needed("matplotlib", extra="plots").rcParams["figure.figsize"])
     size = tuple(figure.get_size_inches())
     rows, columns = place.get_gridspec().get_geometry()
-    if rows * columns == 1 or size != _GROWN.get(figure, default):
+    if rows * columns == 1 or size != _GROWN.get(figure, usual_size()):
         return
     grown = max(size[0], columns * width), max(size[1], rows * height)
     figure.set_size_inches(*grown)
@@ -96,14 +106,14 @@ def drawn(
     if OUTPUTS not in explanation.axes:
         return draw(explanation, ax)
     count = explanation.shape[-1]
-    panel_size = 0.86 * WIDTH, height + 0.25
+    panel_size = 0.86 * usual_size()[0], height + 0.25
     most = _most_panels(*panel_size)
     if ax is not None or count > most:
         pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
         rule = f"be of at most {most} outputs" if ax is None else "be of one output for ax"
         advice = f"Pick one, as in explanation[..., {pick}], or some"
         raise InputError("explanation", rule, f"{count} outputs", advice)
-    columns = min(count, MOST_COLUMNS)
+    columns = math.isqrt(count - 1) + 1  # as many as lines, or one more
     lines = -(-count // columns)
     grid = new_grid(lines, columns, panel_size[0] * columns, panel_size[1] * lines)
     names = named_outputs(explanation.output_names, count)
@@ -236,7 +246,7 @@ def whisker(ax: Axes, low: float, high: float, y: float, *, doubtful: bool = Fal
         y,
         xerr=(high - low) / 2,
         fmt="none",
-        ecolor=muted(ax, PALE if doubtful else 0.9),
+        ecolor=muted(ax, FAINT if doubtful else 0.9),
         elinewidth=1.1,
         capsize=2.6,
         capthick=1.1,

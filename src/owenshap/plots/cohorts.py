@@ -71,8 +71,8 @@ def cohorts(
     order = order[: checked_count(max_display)]
     first = next(iter(groups.values()))
     labels = fitted([first.feature_names[place] for place in order], checked_name(max_name))
-    height = max(canvas.ROW_HEIGHT, 0.19 * len(tables) + 0.1)
-    ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.3 + height * len(labels))
+    bars = max(1.0, 0.6 * len(tables) + 0.3)  # lines of a feature
+    ax = canvas.new_axes(ax, canvas.height_of(bars * len(labels)))
     canvas.name_rows(ax, labels)
     canvas.tidy(ax, zero="x")
     ends = np.stack([_by_place(table, np.fmax(table.values, table.upper)) for table in tables])

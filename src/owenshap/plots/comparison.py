@@ -60,7 +60,7 @@ def comparison(
     _check(changes)
     count = min(checked_count(max_display), len(changes))
     names = fitted(changes.feature_names[:count], checked_name(max_name))
-    ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.35 + canvas.ROW_HEIGHT * count)
+    ax = canvas.new_axes(ax, canvas.height_of(count))
     canvas.name_rows(ax, names)
     canvas.tidy(ax, zero="x")
     least = float(changes.least)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
 STRONGEST = len(DISTINCT) - 1  # players by default: one for each colour but grey
-OPACITY = 0.2  # of a band
 
 
 def convergence(
@@ -68,7 +67,7 @@ def convergence(
     doubtful = np.array([each.doubts[output or 0] != "" for each in run])
     shown = _shown(values[-1], players)
     exact = None if truth is None else _exact(truth, values.shape[1])
-    ax = canvas.new_axes(ax, canvas.HEIGHT)
+    ax = canvas.new_axes(ax, canvas.height_of())
     canvas.tidy(ax, grid="y")
     colors = np.resize(DISTINCT, len(shown)).tolist()
     for color, player in zip(colors, shown.tolist(), strict=True):
@@ -110,11 +109,11 @@ def _band(
 ) -> None:
     """Intervals about a line, paler where they are doubtful."""
     style: dict[str, Any] = {"color": color, "linewidth": 0, "zorder": 2}
-    pale = canvas.PALE * OPACITY
-    whole = pale if doubtful.any() else OPACITY
+    pale = canvas.FAINT**2
+    whole = pale if doubtful.any() else canvas.FAINT
     ax.fill_between(evaluations, line - reach, line + reach, alpha=whole, **style)
     if doubtful.any() and not doubtful.all():
-        more = OPACITY - pale
+        more = canvas.FAINT - pale
         ax.fill_between(
             evaluations, line - reach, line + reach, where=~doubtful, alpha=more, **style
         )

@@ -72,7 +72,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     base = float(explanation.base_values)
     prediction = float(explanation.predictions)
     own = ax is None
-    ax = canvas.new_axes(ax, 2.9, 1.25 * canvas.WIDTH)
+    ax = canvas.new_axes(ax, 2.9, 1.25 * canvas.usual_size()[0])
     up = [line for line in pieces if line.value > 0]
     down = [line for line in pieces if line.value < 0]
     spans = _spans(prediction, up, -1) + _spans(prediction, down, 1)
@@ -90,7 +90,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     middles = np.array([(start + end) / 2 for _, start, end in spans])
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
     if own:
-        canvas.set_height(ax, canvas.FRAME_HEIGHT + 0.38 * (3.2 + rows))
+        canvas.set_height(ax, canvas.height_of(1.2 * (3 + rows)))
     canvas.number_axis(ax.xaxis, wording.scale(explanation))
     return ax
 

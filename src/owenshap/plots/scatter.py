@@ -65,7 +65,7 @@ def scatter(
     """
     check_explanation(explanation, rows=True)
     draw = partial(_drawn, feature=feature, color=color)
-    return canvas.drawn(explanation, ax, draw, canvas.HEIGHT)
+    return canvas.drawn(explanation, ax, draw, canvas.height_of())
 
 
 def _drawn(
@@ -76,7 +76,7 @@ def _drawn(
 ) -> Axes:
     player = place_of(feature, explanation, "feature")
     column = Column.of(explanation.data[:, player], MOST_LINES)
-    ax = canvas.new_axes(ax, canvas.HEIGHT)
+    ax = canvas.new_axes(ax, canvas.height_of())
     places = _places(column)
     canvas.tidy(ax, grid="y", zero="y")
     _whiskers(ax, explanation, player, places)
@@ -125,7 +125,7 @@ def _whiskers(ax: Axes, explanation: Explanation, player: int, places: FloatArra
     high = explanation.upper[:, player]
     opacity = float(np.clip(5 / np.sqrt(len(places)), 0.25, 0.7))
     doubtful = is_doubtful(explanation)
-    for which, alpha in ((~doubtful, opacity), (doubtful, canvas.PALE * opacity)):
+    for which, alpha in ((~doubtful, opacity), (doubtful, canvas.FAINT * opacity)):
         if which.any():
             style: dict[str, Any] = {"color": canvas.muted(ax, 0.6), "alpha": alpha}
             ax.vlines(places[which], low[which], high[which], linewidth=0.9, zorder=1.5, **style)

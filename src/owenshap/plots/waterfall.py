@@ -64,7 +64,7 @@ def waterfall(
 
 
 def _height(steps: int) -> float:
-    return canvas.FRAME_HEIGHT + 0.5 + canvas.ROW_HEIGHT * steps
+    return canvas.height_of(1 + steps)
 
 
 def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:

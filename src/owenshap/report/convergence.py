@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from owenshap.explain.words import NAMED
 from owenshap.report.material import Material
 from owenshap.support.arrays import FloatArray
 
-POINTS = 60  # of a line: one for every 6 pixels of a phone's width
-MARKS = 4  # numbers of evaluations below it, at most
 HEIGHTS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 300, 1000)
 """Half-widths that are marked, in tolerances; lines stay between the first and the last."""
 
@@ -88,23 +87,21 @@ def _reached(courses: FloatArray, share: float) -> float | None:
 
 def _curve(courses: FloatArray) -> Curve:
     """Half-widths over evaluations, both on scales on which a root is a straight line."""
-    firsts = np.sort(courses[:, 0, 0])
-    # from where on most rows were looked at
-    start = firsts[len(firsts) // 2]
-    stop = np.nanmax(courses[..., 0])
-    start = min(start, stop / 2)
-    evaluations = np.geomspace(start, stop, POINTS)
+    looks = courses[..., 0]
+    stop = np.nanmax(looks)
+    firsts = np.sort(looks[:, 0][looks[:, 0] < stop])
+    start = firsts[len(firsts) // 2]  # from where on most rows were looked at
+    most = looks[np.isfinite(looks).sum(axis=1).argmax()]  # of the row with most of them
+    evaluations = np.unique([start, *most[most > start], stop])
     now = np.stack([_at(courses, each) for each in evaluations])  # (points, rows)
-    seen = np.isfinite(now).any(axis=1)
-    evaluations = evaluations[seen]
-    now = np.clip(now[seen], HEIGHTS[0], HEIGHTS[-1])
+    now = np.clip(now, HEIGHTS[0], HEIGHTS[-1])
     usual = np.nanmedian(now, axis=1)
     worst = np.nanmax(now, axis=1)
     low = min(usual.min() / 1.2, 0.5)
     high = max(worst.max() * 1.2, 2.0)
 
     def across(number: float) -> float:
-        return round(100 * math.log(number / evaluations[0]) / math.log(stop / evaluations[0]), 2)
+        return round(100 * math.log(number / start) / math.log(stop / start), 2)
 
     def up(number: float) -> float:
         return round(100 - 100 * math.log(number / low) / math.log(high / low), 2)
@@ -113,13 +110,13 @@ def _curve(courses: FloatArray) -> Curve:
         places = zip(evaluations.tolist(), heights.tolist(), strict=True)
         return " ".join(f"{across(x):g},{up(y):g}" for x, y in places)
 
-    marks = np.unique(np.geomspace(evaluations[0], stop, MARKS).astype(np.int64)).tolist()
+    marks = np.unique(np.geomspace(start, stop, NAMED).astype(np.int64)).tolist()
     heights = [each for each in HEIGHTS if low <= each <= high]
     return Curve(
         line(usual),
         line(worst),
         up(1.0),
-        [(min(max(across(max(each, evaluations[0])), 0.0), 100.0), f"{each:,}") for each in marks],
+        [(across(each), f"{each:,}") for each in marks],
         [(up(each), f"{each:g} ×") for each in heights if each != 1],
     )
 

@@ -21,7 +21,6 @@ Meter: TypeAlias = Callable[[int, int], None]
 
 Step = TypeVar("Step")
 
-WIDTH = 24  # characters of the longest bar
 EVERY = 0.1  # seconds between two looks of the bar, or two calls of a callable, at least
 FIRST = 3 * EVERY  # seconds after which a bar appears: shorter work is over before it is read
 TICK = FIRST  # seconds between two looks, at most: the clock of a bar never stands still
@@ -294,7 +293,7 @@ class Bar:
     def _draw(self, share: float, told: list[str]) -> None:
         columns = _columns(self._stream)
         words = f" {share:4.0%}  {'  '.join(told)}"
-        width = min(WIDTH, columns - len(self._label) - len(words) - 2)
+        width = columns - len(self._label) - len(words) - 2
         filled = int(share * width)
         bar = "━" * filled + "╺" * (filled < width) + "─" * (width - filled - 1)
         line = f"{self._label} {bar}{words}"
@@ -314,8 +313,8 @@ class Bar:
 
 def _columns(stream: TextIO) -> int:
     """Of a terminal: a line that is wrapped could not be erased. Others have the usual 80."""
-    own = os.get_terminal_size(stream.fileno()) if stream.isatty() else None
-    return (own or shutil.get_terminal_size()).columns or WIDTH
+    own = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    return own or shutil.get_terminal_size().columns
 
 
 def _tick(bar_of: weakref.ref[Bar], over: threading.Event) -> None:

@@ -9,6 +9,7 @@ from scipy.special import bdtr, chdtri, ndtri
 
 from owenshap.estimators import Estimator
 from owenshap.run.result import Estimate
+from owenshap.statistics.goal import FIRST_LOOK
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.testing.games import KnownGame, unanimity
 from owenshap.testing.trials import (
@@ -17,7 +18,6 @@ from owenshap.testing.trials import (
     BLOCKS,
     LEARNING_REPLICATES,
     PLAYERS,
-    RUN_REPLICATES,
     affordable,
     independent_of,
     replicates_of,
@@ -68,7 +68,7 @@ def check_coverage(estimator: Estimator) -> None:
         return
     _require_no_interval(alone)
     if not method.unbiased(game.n_players):
-        _require_no_interval(run(method, game, RUN_REPLICATES))
+        _require_no_interval(run(method, game, FIRST_LOOK))
         return
     runs = _runs(method)
     known = sum(bool(np.isfinite([result.lower, result.upper]).all()) for result in runs)
@@ -206,7 +206,7 @@ def _runs(method: Estimator) -> list[Estimate]:
 def _made_runs(method: Estimator) -> list[Estimate]:
     game = well_behaved()
     cost = method.replicate_cost(game.n_players)
-    replicates = max(RUN_REPLICATES, 1200 // max(1, cost))
+    replicates = max(FIRST_LOOK, 1200 // max(1, cost))
     runs = max(15, 2 * AFFORDABLE // max(1, replicates * cost))
     if method.one_block:
         # each takes several fits, in whose time tens of thousands of evaluations are made

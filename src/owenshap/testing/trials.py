@@ -18,18 +18,18 @@ from owenshap.run.blocks import block_generator
 from owenshap.run.estimate import estimate
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan
+from owenshap.statistics.goal import FIRST_LOOK
 from owenshap.statistics.intervals import FEW_REPLICATES
-from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray
+from owenshap.support.arrays import CALL_NUMBERS, ROUNDING, BoolArray, FloatArray
 from owenshap.support.bits import from_codes
 from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 
 PLAYERS = 6  # the truth is enumerated, and every check takes seconds at most
 # chance that one statistical check stops a correct estimator, were its seeds not fixed
 ALARM = 1e-6
-AFFORDABLE = 500_000  # evaluations of one statistical check, about
-RUN_REPLICATES = 30  # of a whole estimate at least
+AFFORDABLE = CALL_NUMBERS // PLAYERS  # evaluations of one statistical check: those of a full call
 # where a replicate learns from those before it, which takes longer than evaluating it
-LEARNING_REPLICATES = 2 * RUN_REPLICATES
+LEARNING_REPLICATES = 3 * FIRST_LOOK
 # looked at where one has few replicates, which come together: enough to tell their spread
 BLOCKS = FEW_REPLICATES
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)

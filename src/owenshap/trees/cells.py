@@ -19,14 +19,14 @@ from owenshap.trees.boxes import NONE, Block, Followed
 from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.work import (
     EXPECTED_ROWS,
-    PER_KIND,
     CellWork,
     WalkWork,
     cell_work,
     own_bits,
 )
 
-MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
+# of a cell, whose table has 2^bits entries per player: what a pattern holds, signed on devices
+MOST_BITS = int(np.iinfo(np.int16).max).bit_length()
 PART = WORKING // 16  # entries of tables that are made at a time: beside as much for their leaves
 
 
@@ -100,8 +100,6 @@ class Plan:
         Predicted nanoseconds for the tables, and then for each row.
     entries : int
         Of all tables, per output, at most.
-    at_least : float
-        Nanoseconds that the tables of few rows take, as many calls of numpy are made for them.
     """
 
     block: Block
@@ -112,7 +110,6 @@ class Plan:
     once: float
     per_row: float
     entries: int
-    at_least: float
 
     @cached_property
     def leaves(self) -> IntArray:
@@ -217,8 +214,7 @@ def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES
     cells = cell_work(block, MOST_BITS, by_splits, asked)
     roots, deep, once, per_row = _chosen(block, walking, cells)
     entries = int(cells.entries[roots].sum())
-    kinds = len(set(cells.bits[roots].tolist()))
-    return Plan(block, roots, deep, by_splits, asked, once, per_row, entries, kinds * PER_KIND)
+    return Plan(block, roots, deep, by_splits, asked, once, per_row, entries)
 
 
 def _parts(cells: IntArray, bits: int, block: Block, asked: Asked) -> list[IntArray]:

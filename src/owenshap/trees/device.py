@@ -88,7 +88,7 @@ class _Table:
     def add(self, bits: Any, total: Any) -> None:
         """Add what rows get to (targets, m)."""
         patterns = self.patterns(bits)
-        if total.is_cuda and _has_triton():
+        if total.is_cuda and importlib.util.find_spec("triton") is not None:
             self._add_by_kernel(patterns, total)
         else:
             self._add_by_parts(patterns, total)
@@ -317,7 +317,3 @@ def _working(device: Any) -> int:
     torch = needed("torch", extra="torch")
     free, _ = torch.cuda.mem_get_info(device)
     return min(8 * ON_DEVICE, free // (2 * SHARE))
-
-
-def _has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None

@@ -162,7 +162,7 @@ class Few:
         counts = met.count.take(which)
         state = (self._players * SIZES + np.bitwise_count(outside)) * SIZES
         state = state.take(at) + np.bitwise_count(bits)
-        start = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
+        start = np.flatnonzero(np.append(True, at[1:] != at[:-1])[: len(at)])
         some = at[start]
         weights = [each.take(state) * counts for each in _weights()]
         for own, each in zip(sums.reshape(2, -1), weights, strict=True):

@@ -28,11 +28,11 @@ from math import frexp, lcm
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import CACHED, FloatArray, IntArray
 
-MATRIX_PLAYERS = 7  # up to so many players one matrix product is faster than sums level by level
 FEW = 4  # players whose sums are short enough for a matrix product
-LEAST_SHARE = 1e-30  # for a cover share of zero, which would be divided by: values stay the same
+# for a cover share of zero, which would be divided by: the rounding of what is rounding beside 1
+LEAST_SHARE = float(np.finfo(np.float64).eps) ** 2
 
 
 @lru_cache(maxsize=64)
@@ -46,6 +46,13 @@ def levels(players: int) -> tuple[FloatArray, FloatArray]:
 def sizes(players: int) -> IntArray:
     """How many players are in each pattern (2^k,)."""
     return np.bitwise_count(np.arange(1 << players, dtype=np.uint32)).astype(np.int64)
+
+
+def at_once(players: int) -> bool:
+    """Whether leaves with so many players have their tables by one matrix product, faster than sums
+    level by level: where the matrix of k · 2^k entries by 2^k patterns stays close to a core.
+    """
+    return players << 2 * players <= CACHED
 
 
 def common(players: int) -> int:
@@ -108,7 +115,7 @@ def leaf_sums(counts: FloatArray, players: int, counted: bool) -> FloatArray:
     counted : bool
         Whether these are whole numbers.
     """
-    if players > MATRIX_PLAYERS:
+    if not at_once(players):
         return _by_levels(counts, players, counted)
     sums = np.empty((3, *counts.shape))
     first, second, outside = sums
@@ -264,7 +271,7 @@ def _split_integrals(
     rows in all boxes; times `common` of players + 1.
     """
     width = 1 << players
-    if players <= MATRIX_PLAYERS:
+    if at_once(players):
         by_one, by_total = _split_matrices(players)
         both = counts @ by_one
         return both[..., :width], both[..., width:], counts.sum(axis=0) @ by_total

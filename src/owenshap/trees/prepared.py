@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import CACHED, WORKING, FloatArray, IntArray
+from owenshap.support.arrays import CACHED, CALL_NUMBERS, WORKING, FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.trees.boxes import WORD, Block, Followed, Rows, counted, out_of_words
 from owenshap.trees.cells import Cells, plan
@@ -19,7 +19,7 @@ from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import Passes, add_cover_differences, add_path_values, cover_shares
 from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.tables import Entries, Table, histograms, interventional, path_dependent
-from owenshap.trees.work import pair_work, path_work, reached, some_of
+from owenshap.trees.work import PER_ENTRY, pair_work, path_work, reached, some_of
 
 BLOCK_NODES = CACHED // 4  # of a block of trees: four numbers of each stay close to a core
 # looked up at a time, whose bits take an eighth of the working memory; fewer where a single tree is
@@ -67,7 +67,9 @@ class Prepared:
         self.plan = plan(block, walking, background is not None and asked == VALUES, asked)
         self.size = 8 * self.plan.entries * block.ensemble.values.shape[1]  # bytes
         self.kept = self.size if self.size <= room else 0
-        self._by_leaves = float(walking.leaf[self.plan.leaves].sum())
+        leaves = self.plan.leaves
+        entries = block.players[leaves] * PER_ENTRY
+        self._by_leaves = float((walking.leaf[leaves] + entries).sum())
         self._tables: list[Table] | None = None
         self._rows_so_far = 0
 
@@ -103,7 +105,8 @@ class Prepared:
         """Whether it is less work for so many rows to do without tables."""
         if self.background is None or not self.counted.whole or self.asked != VALUES:
             return False
-        return self._tables is None and rows * self._by_leaves < self.plan.once + self.plan.at_least
+        once = max(self.plan.once, CALL_NUMBERS * PER_ENTRY)  # fewer entries take as long
+        return self._tables is None and rows * self._by_leaves < once
 
     def in_turn(self) -> Iterator[Table]:
         """The tables of Shapley values in the unit of the output, one after the other; none is

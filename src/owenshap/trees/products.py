@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from owenshap.support.arrays import CALL_NUMBERS, FloatArray, IntArray
-from owenshap.trees.leaves import LEAST_SHARE, MATRIX_PLAYERS, levels
+from owenshap.trees.leaves import LEAST_SHARE, at_once, levels
 
 Levels = Callable[[int], tuple[FloatArray, FloatArray]]
 """A degree -> nodes in [0, 1] and weights that integrate polynomials of this degree."""
@@ -92,7 +92,7 @@ def difference_table(shares: FloatArray, players: int, asked: Asked) -> FloatArr
     """Differences of leaves with value 1 (leaves, count, 2^k), from the background's shares of
     patterns (leaves, 2^k).
     """
-    if players > MATRIX_PLAYERS:
+    if not at_once(players):
         return _by_groups(shares, players, asked)
     return (shares @ _whole(players, asked)).reshape(len(shares), -1, 1 << players)
 

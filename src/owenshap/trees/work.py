@@ -19,7 +19,6 @@ EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and t
 PER_LOOKUP = 4.0  # of one player of a cell, per row
 PER_ENTRY = 15.0  # of a cell's table, per leaf
 PER_OWN_ENTRY = 7.0  # of a table for a split and its two leaves
-PER_KIND = 1.5e6  # of tables of one number of bits, however few: many calls of numpy
 PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
 PER_END = 40.0  # of a pair of rows that comes to a leaf, or to a node with tables below alone
 PER_VISIT = 10.0  # of a pair at an inner node; of a row and a level, where cover is followed
@@ -38,14 +37,11 @@ class CellWork:
         For look-ups.
     entries : float (nodes,)
         Of its table, per output, at most.
-    bits : int (nodes,)
-        Of its patterns, at most.
     """
 
     once: FloatArray
     per_row: FloatArray
     entries: FloatArray
-    bits: FloatArray
 
     @property
     def total(self) -> FloatArray:
@@ -104,7 +100,6 @@ def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALU
         np.where(bits <= most_bits, table, np.inf),
         small + counts * width * PER_LOOKUP,  # a bit of a row's pattern takes 1
         counts * patterns,
-        small,
     )
 
 

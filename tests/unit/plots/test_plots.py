@@ -670,7 +670,7 @@ def test_several_outputs_stand_side_by_side(draw, rows):
 def test_more_outputs_than_a_list_has_lines_are_drawn():
     axes = plots.bar(explanation_of(np.random.default_rng(0).normal(size=(2, 3, 14))))
     assert [ax.get_title() for ax in axes] == [f"output {number}" for number in range(14)]
-    assert {ax.get_subplotspec().get_gridspec().ncols for ax in axes} == {3}
+    assert {ax.get_subplotspec().get_gridspec().ncols for ax in axes} == {4}
 
 
 @pytest.mark.parametrize(("draw", "rows"), SEVERAL)

@@ -14,11 +14,12 @@ from random_trees import chain, random_ensemble, random_rows, values
 from slow import exact_values, leaf_by_leaf
 
 from owenshap.errors import InputError
+from owenshap.support.arrays import CALL_NUMBERS
 from owenshap.trees import cells
 from owenshap.trees.baselines import baseline_values
 from owenshap.trees.exact import TreeGame
 from owenshap.trees.prepared import Prepared
-from owenshap.trees.work import PER_KIND, PER_SPLIT, WalkWork
+from owenshap.trees.work import PER_SPLIT, WalkWork
 
 CLOSE = 1e-12  # of the largest value
 
@@ -401,12 +402,24 @@ def test_few_rows_do_without_tables() -> None:
     np.testing.assert_array_equal(in_parts.base, at_once.base)
 
 
-@pytest.mark.parametrize(("per_kind", "made"), [(PER_KIND, False), (0.0, True)])
-def test_small_tables_are_not_made_for_a_few_rows(per_kind: float, made: bool) -> None:
+def test_rows_that_meet_no_background_row_where_leaves_add_something() -> None:
+    ensemble = random_ensemble(50, trees=1, depth=3, leafy=0.0)
+    rows = random_rows(51, 1, ensemble.n_features)
+    (reached,) = ensemble.leaves(ensemble.matrix(rows)).ravel()
+    other = np.flatnonzero((ensemble.left < 0) & (np.arange(len(ensemble.left)) != reached))[:1]
+    only = np.zeros_like(ensemble.values)
+    only[other] = 1.0
+    found, base = values(replace(ensemble, values=only), rows, rows)
+    assert not found.any()
+    np.testing.assert_array_equal(base, ensemble.base)
+
+
+@pytest.mark.parametrize(("busy", "made"), [(CALL_NUMBERS, False), (0, True)])
+def test_small_tables_are_not_made_for_a_few_rows(busy: int, made: bool) -> None:
     """Calls of numpy take longer than what they compute."""
     ensemble = random_ensemble(40, trees=20, depth=4, features=5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("owenshap.trees.cells.PER_KIND", per_kind)
+        patch.setattr("owenshap.trees.prepared.CALL_NUMBERS", busy)
         game = TreeGame.of(ensemble, random_rows(41, 100, 5))
         game.values(random_rows(42, 10, 5))
     assert bool(game.prepared[0]._tables) == made

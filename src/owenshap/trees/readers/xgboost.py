@@ -70,19 +70,12 @@ def _missing(model: Any) -> float:
 
 def _trees_used(model: Any, stored: dict[str, Any]) -> int:
     """All trees, but a wrapper that stopped early predicts with those up to its best iteration."""
-    best = (
-        getattr(model, "best_iteration", None)
-        if hasattr(model, "get_booster") and _stopped_early(model)
-        else None
-    )
+    wrapped = hasattr(model, "get_booster")
+    stopped_early = wrapped and model.get_booster().attr("best_iteration") is not None
     ends = stored.get("iteration_indptr")
-    if best is None or ends is None:
+    if not stopped_early or ends is None:
         return len(stored["trees"])
-    return int(ends[best + 1])
-
-
-def _stopped_early(model: Any) -> bool:
-    return model.get_booster().attr("best_iteration") is not None
+    return int(ends[model.best_iteration + 1])
 
 
 def _ensemble(
