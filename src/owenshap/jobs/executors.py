@@ -31,6 +31,7 @@ from owenshap.support.threads import shared_among_workers
 Task: TypeAlias = tuple[int, Chunk, IntArray]
 Submit: TypeAlias = Callable[[Chunk, IntArray], Any]
 
+TRIES = 3  # of a part, before a worker that fails it ends the run
 PARTS_HANDED_OUT = 2  # for each worker: the next one is there when one is done
 KEPT = "What is done is kept: call it again to go on"
 
@@ -69,28 +70,28 @@ def completed(
 def _as_completed(
     submit: Submit, tasks: Iterable[Task], most_at: Callable[[int], int]
 ) -> Iterator[tuple[int, Content]]:
-    """What tasks come to as they do; one that fails is tried once more."""
+    """What tasks come to as they do; one that fails is tried again."""
     waiting = iter(tasks)
     done = SimpleQueue[Any]()
-    running: dict[Any, tuple[Task, bool]] = {}
+    running: dict[Any, tuple[Task, int]] = {}
 
-    def start(task: Task, again: bool) -> None:
+    def start(task: Task, tries: int) -> None:
         future = submit(task[1], task[2])
-        running[future] = (task, again)
+        running[future] = (task, tries)
         future.add_done_callback(done.put)
 
     try:
         while True:
             most = most_at(int(time.monotonic()))
             for task in islice(waiting, max(0, most - len(running))):
-                start(task, again=False)
+                start(task, 1)
             if not running:
                 return
             future = done.get()
-            task, again = running.pop(future)
-            content = _result(future, task, again)
+            task, tries = running.pop(future)
+            content = _result(future, task, tries)
             if content is None:
-                start(task, again=True)
+                start(task, tries + 1)
             else:
                 yield task[0], content
     finally:
@@ -98,14 +99,14 @@ def _as_completed(
             future.cancel()
 
 
-def _result(future: Any, task: Task, again: bool) -> Content | None:
-    """What a task has come to; None where it is to be tried once more."""
+def _result(future: Any, task: Task, tries: int) -> Content | None:
+    """What a task has come to; None where it is to be tried again."""
     try:
         return future.result()
     except OwenshapError:
         raise
     except (Exception, CancelledError) as error:
-        if not again and not isinstance(error, BrokenExecutor):
+        if tries < TRIES and not isinstance(error, BrokenExecutor):
             return None
         got = f"{type(error).__name__}({error}) on rows from {task[1].first:,} on"
         advice = f"Give its workers more memory, or smaller parts. {KEPT}"

@@ -78,7 +78,7 @@ def test_rows_that_raise_are_marked_there_too(tmp_path, client):
 
 
 def test_a_worker_without_memory_is_tried_again(tmp_path, client):
-    model = OutOfMemory(ROWS["a"].iloc[[80]].tolist(), tmp_path, 1)
+    model = OutOfMemory(ROWS["a"].iloc[[80]].tolist(), tmp_path, 2)
     run = finished(tmp_path, model=model, executor=client)
     assert_same(run.explanation(), explainer()(ROWS, **SETTINGS))
 

@@ -429,7 +429,7 @@ def test_a_setting_that_does_for_some_rows_only_ends_the_run(tmp_path):
 def test_a_worker_without_memory_is_no_fault_of_a_row(tmp_path):
     mark = [ROWS["a"].iloc[80]]
     with ProcessPoolExecutor(2) as executor:
-        run = finished(tmp_path, model=OutOfMemory(mark, tmp_path, 1), executor=executor)
+        run = finished(tmp_path, model=OutOfMemory(mark, tmp_path, 2), executor=executor)
     assert run.errors == []
     assert_same(run.explanation(), explainer()(ROWS, **SETTINGS))
     with ThreadPoolExecutor(2) as executor, pytest.raises(owenshap.GameError, match="MemoryError"):
