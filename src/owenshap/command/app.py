@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from owenshap import __version__
-from owenshap.command.faults import told
+from owenshap.command.faults import faults_reported
 
 CODES = """\b
 Exit codes:
@@ -174,7 +174,7 @@ def explain(**options: Any) -> None:
       owenshap explain model.ubj new.csv --out june --check explained-may/explanation.npz
       owenshap explain shop.models:risk data.csv --json | jq .outputs[0].importance[0]
     """
-    with told():
+    with faults_reported():
         from owenshap.command.screens import explained
 
         sys.exit(explained(options))
@@ -200,7 +200,7 @@ def report(source: Path, out: Path | None, title: str | None, force: bool) -> No
       owenshap report explanation.npz --out page.html
       owenshap report explained/run --out so-far.html
     """
-    with told():
+    with faults_reported():
         from owenshap.command.screens import reported
 
         reported(source, out, title, force)
@@ -216,7 +216,7 @@ def status(run: Path, as_json: bool) -> None:
     Example:
       owenshap status explained
     """
-    with told():
+    with faults_reported():
         from owenshap.command.screens import status_of
 
         click.echo(status_of(run, as_json))
@@ -226,7 +226,7 @@ def status(run: Path, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print them for machines.")
 def methods(as_json: bool) -> None:
     """List the methods that --method takes, what each is, and where it comes from."""
-    with told():
+    with faults_reported():
         from owenshap.command.screens import listed_methods
 
         listed = listed_methods()
@@ -250,7 +250,7 @@ def methods(as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Write over an earlier demo there.")
 def demo(out: Path, force: bool) -> None:
     """Train a small network on tumours that scikit-learn brings along, and explain it."""
-    with told():
+    with faults_reported():
         from owenshap.command.demo import run_demo
 
         run_demo(out, force)

@@ -24,7 +24,7 @@ ROWS = "0:40"
 def run_demo(path: Path, force: bool) -> None:
     """Train a network, write it and its data to files, and explain them by the command."""
     files = [path / name for name in (MODEL, TRAINING, PATIENTS, OUT)]
-    there = [each for each in files if each.exists()]
+    there = [file for file in files if file.exists()]
     if there and not force:
         advice = "Give another folder by --out, or --force"
         raise InputError("--out", "hold no earlier demo", str(there[0]), advice)
@@ -38,7 +38,7 @@ def run_demo(path: Path, force: bool) -> None:
     print(f"\n$ owenshap {shlex.join(command)}\n", flush=True)
     options = app.commands["explain"].make_context(command[0], command[1:]).params
     done = explain(asked_by(options, command))
-    print(summary(done.told))
+    print(summary(done.outcome))
     print(f"\nReport: {done.files[-1].resolve()}\nOpen it in a browser.")
 
 

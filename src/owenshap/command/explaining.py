@@ -16,7 +16,7 @@ from owenshap.command.check import Change, changes
 from owenshap.command.faults import Exit, say
 from owenshap.command.folder import EXPLANATION, INTERACTIONS, REPORT, TABLE, OutFolder, opened
 from owenshap.command.results import in_memory, write_pairs, write_table
-from owenshap.command.words import Told
+from owenshap.command.words import Outcome
 from owenshap.command.work import Work
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
@@ -31,7 +31,7 @@ from owenshap.report.pairs import summaries
 class Done:
     """What was made."""
 
-    told: Told
+    outcome: Outcome
     files: list[Path]
     audit: dict[str, str]
     notes: list[str]
@@ -40,7 +40,7 @@ class Done:
     @property
     def exit_code(self) -> Exit:
         """What the command ends with."""
-        if self.told.failed:
+        if self.outcome.failed:
             return Exit.MODEL
         return Exit.CHANGED if any(each.changed for each in self.changes or ()) else Exit.DONE
 
@@ -164,12 +164,12 @@ def _finished(
     title = work.asked.title
     files.append(write(explained, page, title=title, audit=audit, interactions=pairs))
     model = f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model
-    together = [] if pairs is None else summaries(pairs)
-    told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations, together)
+    of_pairs = [] if pairs is None else summaries(pairs)
+    outcome = Outcome(explanation, rows, failed, model, str(work.asked.data), evaluations, of_pairs)
     compared = None
     if baseline is not None:
         compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
-    return Done(told, files, audit, work.notes, compared)
+    return Done(outcome, files, audit, work.notes, compared)
 
 
 def _plan(explained: Run | Explanation) -> str | None:

@@ -33,7 +33,7 @@ def say(words: str) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def faults_reported() -> Iterator[None]:
     """Whatever goes wrong inside becomes one line and an exit code."""
     try:
         yield

@@ -131,7 +131,7 @@ def _of_skops(path: Path, trust: Trust) -> LoadedModel:
     if unknown:
         types = sorted(unknown)
         advice = "Where you trust the file, repeat it with " + " ".join(
-            f"--trust {each}" for each in types
+            f"--trust {type_}" for type_ in types
         )
         raise InputError("MODEL", "hold types that skops knows", ", ".join(types), advice)
     model = io.load(path, trusted=list(trust.types))
@@ -165,7 +165,7 @@ def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     nameless = names == [f"Column_{place}" for place in range(width)]
     # its own list of lists has no names: in the order of the columns that are categorical
     infos = booster.dump_model(num_iteration=1)["feature_infos"]
-    listed = [each for each in names if infos.get(each, {}).get("values")]
+    listed = [name for name in names if infos.get(name, {}).get("values")]
     known = booster.pandas_categorical or []
     categories = dict(zip(listed, known, strict=True)) if len(listed) == len(known) else {}
     names = None if nameless else names

@@ -32,7 +32,7 @@ def in_memory(explained: Run | Explanation) -> tuple[Explanation, bool]:
     if progress.done < progress.rows or progress.rows <= fitting:
         return explained.explanation(), True
     spread = np.linspace(0, progress.rows - 1, fitting).astype(np.int64)
-    failed = {each.row for each in explained.errors}
+    failed = {error.row for error in explained.errors}
     return explained.explanation([each for each in spread.tolist() if each not in failed]), False
 
 

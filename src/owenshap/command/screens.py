@@ -31,36 +31,36 @@ def explained(options: dict[str, Any]) -> int:
 
 
 def _screen(done: Done) -> str:
-    parts = [summary(done.told)]
+    parts = [summary(done.outcome)]
     if done.changes is not None:
         parts += ["", told_changes(done.changes)]
-    parts += ["", *(f"Note: {each}" for each in done.notes)]
-    parts += [f"Wrote {each}" for each in done.files]
+    parts += ["", *(f"Note: {note}" for note in done.notes)]
+    parts += [f"Wrote {file}" for file in done.files]
     return "\n".join(parts)
 
 
 def _as_data(done: Done) -> dict[str, Any]:
-    data = as_data(done.told) | {
-        "files": [str(each) for each in done.files],
+    data = as_data(done.outcome) | {
+        "files": [str(file) for file in done.files],
         "notes": done.notes,
         "audit": done.audit,
     }
     if done.changes is not None:
-        data["changes"] = [each.state() for each in done.changes]
-        data["changed"] = any(each.changed for each in done.changes)
+        data["changes"] = [change.state() for change in done.changes]
+        data["changed"] = any(change.changed for change in done.changes)
     return data
 
 
 def told_changes(changes: list[Change]) -> str:
     """What has changed, in words."""
-    changed = [each for each in changes if each.changed]
+    changed = [change for change in changes if change.changed]
     if not changed:
         largest = changes[0]
         return f"No importance has changed; the largest difference is {_told_change(largest)}."
     what = "features" if changes[0].output is None else "features of outputs"
     lines = first_lines([_told_change(each) for each in changed], "more")
     head = f"The importance of {len(changed)} of {len(changes)} {what} has changed:"
-    return "\n".join([head, *(f"  {each}" for each in lines)])
+    return "\n".join([head, *(f"  {line}" for line in lines)])
 
 
 def _told_change(each: Change) -> str:
@@ -111,12 +111,12 @@ def status_of(path: Path, as_json: bool) -> str:
             key: None if isinstance(each, float) and math.isnan(each) else each
             for key, each in asdict(progress).items()
         }
-        about["errors"] = [asdict(each) for each in errors]
+        about["errors"] = [asdict(error) for error in errors]
         return json.dumps(about | {"plan": run.manifest.get("plan")}, default=str, indent=1)
     state = "running" if progress.running else "stopped: the same command goes on"
     state = "finished" if progress.done == progress.rows else state
     lines = [f"{run.path}: {progress} ({state})", f"Plan: {run.manifest.get('plan')}"]
-    failed = [f"Row {each.row:,} failed: {each.error}" for each in errors]
+    failed = [f"Row {error.row:,} failed: {error.error}" for error in errors]
     return "\n".join(lines + first_lines(failed, "more rows failed"))
 
 

@@ -46,7 +46,7 @@ class TableFile:
     def without(self, columns: Sequence[str]) -> list[str]:
         """All columns but these."""
         left_out = {*columns}
-        return [each for each in self.columns if each not in left_out]
+        return [column for column in self.columns if column not in left_out]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
     """A file of rows; read at once where it fits into memory."""
     if not path.exists():
         raise InputError(what, "be a file of rows", f"{path}, which is not there", "Check its path")
-    endings = [each.lower() for each in path.suffixes]
+    endings = [suffix.lower() for suffix in path.suffixes]
     try:
         if path.is_dir() or (".csv" in endings[-2:-1]):
             opened = _streamed(path, what)
@@ -193,12 +193,12 @@ def matched(
         if each not in data.columns:
             raise _no_column("--ids", each, data)
     if loaded.names is not None:
-        by_name = {_as_written(each, loaded.blank): each for each in data.columns}
-        by_name |= {each: each for each in data.columns}
-        missing = [each for each in loaded.names if each not in by_name]
+        by_name = {_as_written(column, loaded.blank): column for column in data.columns}
+        by_name |= {column: column for column in data.columns}
+        missing = [name for name in loaded.names if name not in by_name]
         if missing:
             raise _no_column(f"{data.what} for this model", missing[0], data)
-        features = [by_name[each] for each in loaded.names]
+        features = [by_name[name] for name in loaded.names]
     else:
         known = [each for each in data.without(ids) if not INDEX.fullmatch(each)]
         shared = {*known}
@@ -214,7 +214,7 @@ def matched(
         raise InputError(data.what, rule, _listed(data.columns), "Give both with the same names")
     if background is not None:
         there = {*background.columns}
-        absent = [each for each in features if each not in there]
+        absent = [feature for feature in features if feature not in there]
         if absent:
             raise _no_column(background.what, absent[0], background)
     return Columns(features, data.without(features))

@@ -26,7 +26,7 @@ from owenshap.report.pairs import Summary
 
 
 @dataclass(frozen=True)
-class Told:
+class Outcome:
     """What was explained, for the summary."""
 
     explanation: Explanation
@@ -36,18 +36,18 @@ class Told:
     model: str
     data: str
     evaluations: int
-    together: list[Summary]
+    pairs: list[Summary]
     """What pairs of features come to, for each output; none where it was not asked for."""
 
 
-def summary(told: Told) -> str:
+def summary(outcome: Outcome) -> str:
     """Some lines: what was explained, what mattered most, how sure that is."""
-    explanation = told.explanation
-    explained = told.rows - told.failed
-    what = f"{counted(explained, 'row')} of {told.data}"
+    explanation = outcome.explanation
+    explained = outcome.rows - outcome.failed
+    what = f"{counted(explained, 'row')} of {outcome.data}"
     unit = told_unit(explanation)
     of = f" in {unit}" if unit else ""
-    head = [f"Explained {what}, {told.model}{of}."]
+    head = [f"Explained {what}, {outcome.model}{of}."]
     if len(explanation) < explained:
         head.append(f"What follows is of {len(explanation):,} of them, evenly spread.")
     names = explanation.output_names
@@ -59,8 +59,8 @@ def summary(told: Told) -> str:
         body = _bars(explanation)
     if names and len(names) == 1:
         head[0] = head[0].removesuffix(".") + f": {names[0]}."
-    together = [_strongest(each) for each in told.together[:MOST_LINES]]
-    return "\n".join([*head, "", *body, "", *together, _how_sure(told)])
+    of_pairs = [_strongest(each) for each in outcome.pairs[:MOST_LINES]]
+    return "\n".join([*head, "", *body, "", *of_pairs, _how_sure(outcome)])
 
 
 def first_lines(lines: list[str], others: str) -> list[str]:
@@ -105,15 +105,15 @@ def _bars(explanation: Explanation) -> list[str]:
 
 
 def _one_line(explanation: Explanation, name: str) -> str:
-    shown = [each for each in lines(explanation, NAMED + 1) if each.players == 1][:NAMED]
+    shown = [line for line in lines(explanation, NAMED + 1) if line.players == 1][:NAMED]
     digits = Digits.of([each.value for each in shown])
     parts = [f"{each.label} {' '.join(each.written(digits, signed=False))}" for each in shown]
     return f"{shorten(name)}: {', '.join(part.strip() for part in parts)}"
 
 
-def _how_sure(told: Told) -> str:
+def _how_sure(outcome: Outcome) -> str:
     """How sure values are, and what they cost."""
-    explanation = told.explanation
+    explanation = outcome.explanation
     half = explanation.half_widths
     if not np.isfinite(half).any():
         sure = "Values have no intervals."
@@ -125,16 +125,16 @@ def _how_sure(told: Told) -> str:
         level = f"{percent(explanation.confidence)} intervals"
         sure = f"{level} of single values: ± {usual:.2g} as a rule, ± {widest:.2g} at most."
     doubts = told_doubts(explanation)
-    cost = f"{explanation.method}, {told.evaluations:,} evaluations, seed {explanation.seed}"
+    cost = f"{explanation.method}, {outcome.evaluations:,} evaluations, seed {explanation.seed}"
     if explanation.index != SHAPLEY.name:
         cost += f". Index: {explanation.index}, whose values need not sum to the prediction"
     doubts = f" {doubts[:1].upper()}{doubts[1:].removesuffix('.')}." if doubts else ""
     return f"{sure}{doubts}\nMethod: {cost}."
 
 
-def as_data(told: Told) -> dict[str, Any]:
+def as_data(outcome: Outcome) -> dict[str, Any]:
     """The summary as plain data, largest importance first."""
-    explanation = told.explanation
+    explanation = outcome.explanation
     many = OUTPUTS in explanation.axes
     names = explanation.output_names
     outputs = []
@@ -158,26 +158,26 @@ def as_data(told: Told) -> dict[str, Any]:
             }
         )
     return {
-        "rows": told.rows,
-        "failed": told.failed,
+        "rows": outcome.rows,
+        "failed": outcome.failed,
         "summarised_rows": len(explanation),
-        "model": told.model,
-        "data": told.data,
+        "model": outcome.model,
+        "data": outcome.data,
         "unit": explanation.unit,
         "method": explanation.method,
         "index": explanation.index,
         "seed": explanation.seed,
         "confidence": explanation.confidence,
-        "evaluations": told.evaluations,
+        "evaluations": outcome.evaluations,
         "doubtful_rows": int(is_doubtful(explanation).reshape(len(explanation), -1).any(1).sum()),
         "outputs": outputs,
-        **_pairs(told.together),
+        **_pairs(outcome.pairs),
     }
 
 
-def _pairs(together: list[Summary]) -> dict[str, Any]:
+def _pairs(summaries: list[Summary]) -> dict[str, Any]:
     """The strongest pairs as plain data, with what they add together: its mean size over rows."""
-    if not together:
+    if not summaries:
         return {}
     return {
         "interactions": [
@@ -187,7 +187,7 @@ def _pairs(together: list[Summary]) -> dict[str, Any]:
                 "second": each.pairs.names[second],
                 "together": _number(each.pairs.matrix[first, second]),
             }
-            for each in together
+            for each in summaries
             for first, second in each.pairs.strongest_pairs(MOST_LINES)
         ]
     }

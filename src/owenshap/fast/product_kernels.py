@@ -53,8 +53,10 @@ class KernelMachine:
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """Predictions (m, k), row by row."""
-        found = [self.weights.T @ np.exp(self._logs(row).sum(axis=1)) + self.bias for row in rows]
-        return np.array(found)
+        predictions = [
+            self.weights.T @ np.exp(self._logs(row).sum(axis=1)) + self.bias for row in rows
+        ]
+        return np.array(predictions)
 
     def agrees(self, table: Table, predictions: FloatArray) -> bool:
         """Whether it gives the model's own predictions (rows, k): structure is found, never
@@ -102,7 +104,8 @@ class KernelMachine:
         step = max(1, AT_ONCE // len(player_of))
         for first in range(0, len(background) * centres, step):
             pairs = np.arange(first, min(first + step, len(background) * centres))
-            which, centre = pairs // centres, pairs % centres
+            which = pairs // centres
+            centre = pairs % centres
             yield which, centre, _factors(self._logs(background[which], centre).T, player_of)
 
     def _logs(self, rows: FloatArray, centre: IntArray | slice = slice(None)) -> FloatArray:

@@ -34,10 +34,10 @@ def kernel_machine_of(model: Model) -> KernelMachine | None:
     scalers, final = scalers_and_final(model.estimator)
     if final is None or any(replaced(step) for step in (model.estimator, *scalers, final)):
         return None
-    found = _machine(final, model.method)
-    if found is None:
+    machine = _machine(final, model.method)
+    if machine is None:
         return None
-    centres, rates, power, weights, bias = found
+    centres, rates, power, weights, bias = machine
     for scaler in reversed(scalers):
         affine = scaling(scaler)
         if affine is None:
@@ -107,7 +107,8 @@ def _terms(kernel: Any, features: int) -> list[tuple[float, FloatArray]] | None:
         return [(1.0, np.broadcast_to(0.5 / np.square(kernel.length_scale), (features,)))]
     one = other = None
     if name in ("Sum", "Product"):
-        one, other = _terms(kernel.k1, features), _terms(kernel.k2, features)
+        one = _terms(kernel.k1, features)
+        other = _terms(kernel.k2, features)
     if one is None or other is None:
         return None
     products = [(a * b, first + second) for a, first in one for b, second in other]

@@ -18,7 +18,8 @@ def _layer(taken, weight, bias):
     """Wh + c to float32: three products of halves. What is not finite becomes none, which the
     caller looks for.
     """
-    upper, weight_upper = _upper(taken), _upper(weight)
+    upper = _upper(taken)
+    weight_upper = _upper(weight)
     total = tl.dot(
         taken - upper,
         weight_upper,

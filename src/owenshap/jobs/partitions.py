@@ -51,17 +51,17 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
         rule = "name columns that tell rows of polars apart, as each has many lines"
         raise InputError("ids", rule, "none", "Give ids=['id'], or a frame of pandas")
     layout: PairLayout | None = None
-    found: list[Any] = []
+    parts: list[Any] = []
     for which, explained in _few_at_a_time(explaining, chunk):
         if isinstance(explained, str):
-            found.append(pa.table({ROW: which, ERROR: pa.array([explained] * len(which))}))
+            parts.append(pa.table({ROW: which, ERROR: pa.array([explained] * len(which))}))
             continue
         assert explained.interactions is not None
         layout = layout or _pair_layout(explained)
-        found.append(layout.table(which, explained.interactions, exact_is_null=False))
+        parts.append(layout.table(which, explained.interactions, exact_is_null=False))
     layout = layout or _pair_layout(explaining(_example(explaining.explainer, chunk)))
     none = _with_plain_texts(layout.none()).append_column(ERROR, pa.array([], pa.string()))
-    lines = [none, *map(_with_plain_texts, found)]
+    lines = [none, *map(_with_plain_texts, parts)]
     table = pa.concat_tables(lines, promote_options="default")
     taken = [name for name in table.column_names if name in ids]
     if taken:
@@ -76,7 +76,8 @@ def _few_at_a_time(explaining: Explaining, chunk: Chunk) -> Iterator[Piece]:
     """What is known of all rows, as many at a time as their matrices leave room for: the first row
     that can be explained tells.
     """
-    start, size = 0, 1
+    start = 0
+    size = 1
     while start < len(chunk):
         which = np.arange(start, min(start + size, len(chunk)))
         start += len(which)

@@ -206,8 +206,8 @@ class Run:
             part = unpacked(self._folder.file(number, INTERACTIONS).read_bytes())
             lines.append(part.filter(pa.array(np.isin(part.column(ROW).to_numpy(), rows))))
         explanation = self._layout.explanation(table)
-        together = pa.concat_tables(lines).unify_dictionaries()
-        return PairLayout.of(self._layout).interactions(together, explanation)
+        joined = pa.concat_tables(lines).unify_dictionaries()
+        return PairLayout.of(self._layout).interactions(joined, explanation)
 
     @property
     def has_interactions(self) -> bool:
@@ -249,7 +249,7 @@ class Run:
             Numbers of the rows of a finished part, those that failed left out, and its arrays.
         """
         read = dict.fromkeys([*names, "values", DOUBT[0]])  # the last two tell what is exact
-        columns = [ERROR, ROW, *(each for name in read for each in self._layout.columns(name))]
+        columns = [ERROR, ROW, *(column for name in read for column in self._layout.columns(name))]
         for part in self._finished():
             table = _of_rows(self._table(part, columns), None)
             if len(table):

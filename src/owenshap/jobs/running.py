@@ -169,6 +169,6 @@ def _merged(folder: Folder, number: int, again: Content) -> Content:
     if again.interactions is None:
         return packed(rows, None)
     pairs = [folder.file(number, INTERACTIONS).read_bytes(), again.interactions]
-    lines = pa.concat_tables([unpacked(each) for each in pairs])
+    lines = pa.concat_tables([unpacked(pair) for pair in pairs])
     order = np.argsort(lines.column(ROW).to_numpy(), kind="stable")  # lines of a row stay so
     return packed(rows, lines.take(pa.array(order)))

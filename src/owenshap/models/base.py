@@ -137,8 +137,8 @@ class Model(ABC):
 @lru_cache
 def _distance(kind: type[Any], packages: tuple[str, ...]) -> int | None:
     """The first of a type and its ancestors that is of one of these top-level packages."""
-    own = (each.__module__.partition(".")[0] for each in kind.__mro__)
-    return next((place for place, package in enumerate(own) if package in packages), None)
+    modules = (each.__module__.partition(".")[0] for each in kind.__mro__)
+    return next((place for place, package in enumerate(modules) if package in packages), None)
 
 
 @cache

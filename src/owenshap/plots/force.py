@@ -71,7 +71,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     pieces = lines(explanation, max_display, max_name)
     base = float(explanation.base_values)
     prediction = float(explanation.predictions)
-    own = ax is None
+    alone = ax is None
     ax = canvas.new_axes(ax, 2.9, 1.25 * canvas.usual_size()[0])
     up = [line for line in pieces if line.value > 0]
     down = [line for line in pieces if line.value < 0]
@@ -89,7 +89,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     texts = [f"{line.label}\n{' '.join(line.written(digits))}".rstrip() for line, *_ in spans]
     middles = np.array([(start + end) / 2 for _, start, end in spans])
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
-    if own:
+    if alone:
         canvas.set_height(ax, canvas.height_of(1.2 * (3 + rows)))
     canvas.number_axis(ax.xaxis, wording.scale(explanation))
     return ax

@@ -57,7 +57,7 @@ def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
         player: (float(np.cos(angle)), float(np.sin(angle)))
         for player, angle in zip(players, angles, strict=True)
     }
-    together = max((abs(summary.matrix[pair]) for pair in pairs), default=0.0) or 1.0
+    strongest = max((abs(summary.matrix[pair]) for pair in pairs), default=0.0) or 1.0
     for first, second in reversed(pairs):  # the strongest on top
         value = float(summary.matrix[first, second])
         x0, y0 = places[first]
@@ -67,7 +67,7 @@ def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
             [x0, x1],
             [y0, y1],
             color=canvas.sign_color(value) if summary.signed else NEUTRAL,
-            linewidth=max(0.8, 9.0 * abs(value) / together),
+            linewidth=max(0.8, 9.0 * abs(value) / strongest),
             linestyle="-" if sure else (0, (2, 1.5)),
             alpha=0.8 if sure else 0.5,
             solid_capstyle="round",

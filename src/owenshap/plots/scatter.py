@@ -153,11 +153,11 @@ def _colored(
     name = shorten(explanation.feature_names[other])
     if column.kind == CATEGORIES:
         for number, category in enumerate(column.categories):
-            own = column.places == number
+            here = column.places == number
             _dots(
                 ax,
-                places[own],
-                values[own],
+                places[here],
+                values[here],
                 color=DISTINCT[number],
                 label=shorten(category, LONGEST_CELL),
             )

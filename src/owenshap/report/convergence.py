@@ -116,8 +116,8 @@ def _curve(courses: FloatArray) -> Curve:
         line(usual),
         line(worst),
         up(1.0),
-        [(across(each), f"{each:,}") for each in marks],
-        [(up(each), f"{each:g} ×") for each in heights if each != 1],
+        [(across(mark), f"{mark:,}") for mark in marks],
+        [(up(height), f"{height:g} ×") for height in heights if height != 1],
     )
 
 

@@ -151,7 +151,8 @@ class Totals:
 
     def __add__(self, other: Totals) -> Totals:
         both = {
-            each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)
+            field_.name: getattr(self, field_.name) + getattr(other, field_.name)
+            for field_ in fields(self)
         }
         return Totals(**both | {"widest": max(self.widest, other.widest)})
 

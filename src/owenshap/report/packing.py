@@ -42,7 +42,7 @@ def packed(material: Material) -> str:
         "halves": [_halves(half[..., output]) for output in outputs],
         "base": [_floats(shown.base_values[:, output]) for output in outputs],
         "predictions": [_floats(shown.predictions[:, output]) for output in outputs],
-        "doubts": [clean(each) for each in reasons],
+        "doubts": [clean(reason) for reason in reasons],
         "doubtful": [
             np.searchsorted(reasons, shown.doubtful[:, output].astype(str)).tolist()
             for output in outputs
@@ -75,7 +75,7 @@ def named(name: str) -> str:
 def output_names(material: Material) -> list[str]:
     """A name for each output that is shown."""
     names = material.shown.output_names
-    return [named(name) for name in names or (f"output {each}" for each in material.outputs)]
+    return [named(name) for name in names or (f"output {output}" for output in material.outputs)]
 
 
 def row_names(material: Material) -> list[str]:
@@ -129,7 +129,7 @@ def _column(cells: NDArray[Any]) -> dict[str, Any]:
         bits = 32 if column.kind == NUMBERS and _fit_32_bits(column.places) else 64
         cell_bytes = _base64(column.places, f"<f{bits // 8}")
         return {"kind": column.kind, "bits": bits, "cells": cell_bytes}
-    names, codes = np.unique([_cell(each) for each in cells], return_inverse=True)
+    names, codes = np.unique([_cell(cell) for cell in cells], return_inverse=True)
     bits = 8 if len(names) <= 256 else 32
     coded = _base64(codes, f"<u{bits // 8}")
     return {"kind": CATEGORIES, "bits": bits, "names": names.tolist(), "cells": coded}

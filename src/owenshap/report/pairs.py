@@ -29,7 +29,7 @@ def told_pairs(
         advice = "Give those of explainer.interactions, of the rows that are explained"
         got = getattr(interactions, "feature_names", type(interactions).__name__)
         raise InputError("interactions", "be of the explained features", got, advice)
-    return [_told(each) for each in summaries(interactions)]
+    return [_told(summary) for summary in summaries(interactions)]
 
 
 class Summary(NamedTuple):

@@ -62,7 +62,7 @@ def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:
 def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:
     """What was given, then what is known here and was not given."""
     shown = material.shown
-    own = {
+    known = {
         "index": shown.index,
         "method": shown.method,
         "plan": material.totals.because.first,
@@ -73,7 +73,7 @@ def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]
         "versions": versions(),
         "digest of the rows shown": _digest(material),
     }
-    lines = {**given, **{label: text for label, text in own.items() if label not in given}}
+    lines = {**given, **{label: text for label, text in known.items() if label not in given}}
     # a command with many settings is long
     return [(clean(label), clean(text, MOST_TOLD)) for label, text in lines.items() if str(text)]
 

@@ -120,9 +120,9 @@ def _mattered(material: Material, importance: Importance) -> list[Piece]:
     moved = f"by {size}" if material.one_row else f"by {size} on average"
     if len(order) == 1:
         return [*pieces, ("text", f" alone mattered: it moves a prediction {moved}.")]
-    together = f" mattered most: together they are {_percent(share)} of all contributions, and "
+    both = f" mattered most: together they are {_percent(share)} of all contributions, and "
     alone = f" alone moves a prediction {moved}."
-    return [*pieces, ("text", together), pieces[1], ("text", alone)]
+    return [*pieces, ("text", both), pieces[1], ("text", alone)]
 
 
 def _how_sure(material: Material, importance: Importance) -> list[Piece]:

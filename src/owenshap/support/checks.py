@@ -95,7 +95,7 @@ def named_arguments(
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(function).parameters.values()
         named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        known = {each.name for each in parameters if each.kind in named}
+        known = {parameter.name for parameter in parameters if parameter.kind in named}
 
         @functools.wraps(function)
         def asked(*args: P.args, **given: P.kwargs) -> R:

@@ -290,17 +290,17 @@ class Bar:
             left = f", {clock(elapsed * (1 - self._share) / self._share)} left"
         return [*(part for part in (rows, what) if part), f"{clock(now - self._began)}{left}"]
 
-    def _draw(self, share: float, told: list[str]) -> None:
+    def _draw(self, share: float, parts: list[str]) -> None:
         columns = _columns(self._stream)
-        words = f" {share:4.0%}  {'  '.join(told)}"
+        words = f" {share:4.0%}  {'  '.join(parts)}"
         width = columns - len(self._label) - len(words) - 2
         filled = int(share * width)
         bar = "━" * filled + "╺" * (filled < width) + "─" * (width - filled - 1)
         line = f"{self._label} {bar}{words}"
         if width <= 4:
-            line = words if len(words) < columns else f" {share:4.0%}  {told[0]}  {told[-1]}"
+            line = words if len(words) < columns else f" {share:4.0%}  {parts[0]}  {parts[-1]}"
         if len(line) >= columns:
-            line = f" {share:4.0%}  {told[-1]}"
+            line = f" {share:4.0%}  {parts[-1]}"
         self._stream.write(f"{self._erasing}{line[: columns - 1]}")
         self._stream.flush()
 
@@ -313,8 +313,8 @@ class Bar:
 
 def _columns(stream: TextIO) -> int:
     """Of a terminal: a line that is wrapped could not be erased. Others have the usual 80."""
-    own = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
-    return own or shutil.get_terminal_size().columns
+    wide = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    return wide or shutil.get_terminal_size().columns
 
 
 def _tick(bar_of: weakref.ref[Bar], over: threading.Event) -> None:
@@ -338,15 +338,15 @@ class NotebookBar(Bar):
             self._tqdm = importlib.import_module("tqdm.auto").tqdm
         super().__init__(label, stream, rows, erase=f"\r{'':{_columns(stream)}}\r")
 
-    def _draw(self, share: float, told: list[str]) -> None:
+    def _draw(self, share: float, parts: list[str]) -> None:
         if self._tqdm is None:
-            super()._draw(share, told)
+            super()._draw(share, parts)
             return
         if self._bar is None:
             form = "{desc} {percentage:.0f}%|{bar}| {unit}"
             self._bar = self._tqdm(total=1.0, desc=self._label, bar_format=form, leave=False)
         self._bar.n = share
-        self._bar.unit = "  ".join(told)
+        self._bar.unit = "  ".join(parts)
         self._bar.refresh()
 
     def _erase(self) -> None:

@@ -295,15 +295,15 @@ def _glove_pairs(left: int, coalitions: BoolArray) -> FloatArray:
     return np.minimum(*(side.sum(axis=1) for side in sides)).astype(np.float64)
 
 
-def _finds_a_pair(own: int, other: int) -> float:
+def _finds_a_pair(side: int, other: int) -> float:
     """Chance that a player is preceded by fewer of its own side than of the other."""
-    n_players = own + other
+    n_players = side + other
     chances = (
         Fraction(
-            comb(own - 1, same) * comb(other, waiting),
+            comb(side - 1, same) * comb(other, waiting),
             n_players * comb(n_players - 1, same + waiting),
         )
-        for same in range(own)
+        for same in range(side)
         for waiting in range(same + 1, other + 1)
     )
     return float(sum(chances, Fraction(0)))

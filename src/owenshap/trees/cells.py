@@ -144,7 +144,9 @@ class Plan:
     @cached_property
     def cells(self) -> list[Cells]:
         """By number of bits, in parts."""
-        block, roots, cell_of = self.block, self.roots, self._cell_of
+        block = self.block
+        roots = self.roots
+        cell_of = self._cell_of
         _, question = block.conditions
         rank, count = _ranks(cell_of, question, len(roots))
         bits = block.players[roots] + count

@@ -132,7 +132,7 @@ class _Block:
         place, self._questions = self._asked(plan.block, boxes)
         self._turns = self._boxed(plan, place)
         self._count = boxes + len(place)
-        self._tables = [self._sent(each, boxes, place) for each in tables]
+        self._tables = [self._sent(table, boxes, place) for table in tables]
 
     def _tensor(self, array: Any, dtype: Any = None) -> Any:
         torch = needed("torch", extra="torch")
@@ -211,7 +211,7 @@ class _Block:
     @property
     def bytes_per_row(self) -> int:
         """What a row's bits and patterns take, about: three copies are there at a time."""
-        cells = max((each.sources.shape[1] for each in self._tables), default=0)
+        cells = max((table.sources.shape[1] for table in self._tables), default=0)
         return 3 * (self._count + 2 * cells)
 
     def add(self, columns: Any, missing: Any, some_missing: list[bool], total: Any) -> None:
@@ -219,8 +219,8 @@ class _Block:
         torch = needed("torch", extra="torch")
         bits = torch.empty((self._count, columns.shape[1]), dtype=torch.bool, device=columns.device)
         for each in self._questions:
-            own = missing[each.feature] if some_missing[each.feature] else None
-            each.answer(columns[each.feature], own, bits[each.part])
+            replacement = missing[each.feature] if some_missing[each.feature] else None
+            each.answer(columns[each.feature], replacement, bits[each.part])
         for turn in self._turns:
             box = bits.index_select(0, turn.answer)
             box ^= turn.flip
@@ -288,9 +288,9 @@ class OnDevice:
         return columns
 
     def _rows_at_once(self) -> int:
-        own = 8 * (3 * self._ensemble.n_features + 3 * self._ensemble.n_outputs * self._n_players)
+        a_row = 8 * (3 * self._ensemble.n_features + 3 * self._ensemble.n_outputs * self._n_players)
         most = max((block.bytes_per_row for block in self._blocks), default=0)
-        return max(1, _working(self._device) // (own + most))
+        return max(1, _working(self._device) // (a_row + most))
 
 
 def checked_device(device: str) -> Any:

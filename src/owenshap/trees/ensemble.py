@@ -193,10 +193,10 @@ class TreeEnsemble:
         step = max(1, (1 << 20) // max(1, self.n_trees))
         for start in range(0, len(matrix), step):
             leaf = self.leaves(matrix[start : start + step])
-            own = np.arange(len(leaf) * self.n_outputs)
-            place = own[:: self.n_outputs, None, None] + self.outputs
+            cells = np.arange(len(leaf) * self.n_outputs)
+            place = cells[:: self.n_outputs, None, None] + self.outputs
             added = np.append(np.tile(self.base, len(leaf)), self.values.take(leaf, axis=0))
-            sums = np.bincount(np.append(own, place), added)  # in tree order, the base first
+            sums = np.bincount(np.append(cells, place), added)  # in tree order, the base first
             total[start : start + step] = sums.reshape(len(leaf), -1)
         return total
 

@@ -193,11 +193,11 @@ class TreeGame:
         total = np.zeros((targets, len(matrix)))
         prepared = self._prepared_for(asked)
         explained = [each.explained(matrix) for each in prepared]
-        for each, own in zip(prepared, explained, strict=True):
+        for each, followed in zip(prepared, explained, strict=True):
             if each not in elsewhere:
-                each.look_up(own, total)
-        for each, own in zip(prepared, explained, strict=True):
-            each.walk_down(own, total)
+                each.look_up(followed, total)
+        for each, followed in zip(prepared, explained, strict=True):
+            each.walk_down(followed, total)
         return total
 
     def with_diagonal(self, pairs: FloatArray, values: FloatArray) -> FloatArray:
@@ -206,8 +206,8 @@ class TreeGame:
         shaped = pairs.reshape(self.ensemble.n_outputs, count, count, -1).transpose(3, 1, 2, 0)
         halves = np.ascontiguousarray(self._of_both(shaped)) / 2
         cells = halves + halves.swapaxes(1, 2)
-        own = np.arange(count)
-        cells[:, own, own] = values - cells.sum(axis=2)
+        diagonal = np.arange(count)
+        cells[:, diagonal, diagonal] = values - cells.sum(axis=2)
         return cells
 
     @cached_property

@@ -164,17 +164,17 @@ class Few:
         state = state.take(at) + np.bitwise_count(bits)
         start = np.flatnonzero(np.append(True, at[1:] != at[:-1])[: len(at)])
         some = at[start]
-        weights = [each.take(state) * counts for each in _weights()]
-        for own, each in zip(sums.reshape(2, -1), weights, strict=True):
-            own[some] += np.add.reduceat(each, start)
+        weights = [weight.take(state) * counts for weight in _weights()]
+        for sums_of, each in zip(sums.reshape(2, -1), weights, strict=True):
+            sums_of[some] += np.add.reduceat(each, start)
         edges = np.append(start, len(at))
         by_slot = without.reshape(-1, without.shape[2]).T
-        for slot, own in enumerate(by_slot):
+        for slot, sums_of in enumerate(by_slot):
             few = len(some)
             if len(outside) == 1:  # leaves with so many players come first
                 few = int(np.searchsorted(some, np.count_nonzero(self._players > slot)))
             stop = edges[few]
-            own[some[:few]] += np.add.reduceat(
+            sums_of[some[:few]] += np.add.reduceat(
                 weights[0][:stop] * (bits[:stop] >> slot & 1), start[:few]
             )
 

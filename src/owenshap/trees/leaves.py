@@ -233,7 +233,8 @@ def split_sums(counts: FloatArray, counted: bool) -> FloatArray:
     total_within = within.sum(axis=0)
     mean_in_all = in_all[:2] * mean
     sums = np.empty((2, 2, 3, *counts.shape[1:]))
-    missed, reached = sums[:, 0], sums[:, 1]
+    missed = sums[:, 0]
+    reached = sums[:, 1]
     np.subtract(over_q[:2], within[:2], out=missed[:, 0])
     missed[:, 1] = over_q[:2]
     np.add(within[:2], mean_in_all, out=missed[:, 2])
@@ -251,13 +252,14 @@ def fill_splits(table: IntArray, sums: IntArray) -> None:
     """
     boxes = table.shape[2] // 2  # the own player's box is set in the last state of each answer
     of_states = np.empty((3, len(table), *table.shape[2:]), np.int64)
-    missed, reached = sums[:, 0], sums[:, 1]
+    missed = sums[:, 0]
+    reached = sums[:, 1]
     for answer in range(2):
         state = boxes * answer + boxes - 1
         np.add(reached[answer], missed[1 - answer], out=of_states[:, :, state])
-        own = table[:, -1, state]
-        np.subtract(reached[answer, 0], missed[answer, 1], out=own)
-        own -= missed[1 - answer, 2]
+        last_state = table[:, -1, state]
+        np.subtract(reached[answer, 0], missed[answer, 1], out=last_state)
+        last_state -= missed[1 - answer, 2]
         if boxes == 2:
             np.add(missed[0], missed[1], out=of_states[:, :, state - 1])
             np.subtract(0, of_states[2, :, state - 1], out=table[:, -1, state - 1])

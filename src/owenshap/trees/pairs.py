@@ -122,8 +122,8 @@ class Walk:
     @cached_property
     def values(self) -> FloatArray:
         """Leaf values (V, leaves + 1), the last one zero."""
-        own = self.block.ensemble.values[self.block.nodes[self.leaves]]
-        return np.append(own, np.zeros((1, own.shape[1])), axis=0).T.copy()
+        leaf_values = self.block.ensemble.values[self.block.nodes[self.leaves]]
+        return np.append(leaf_values, np.zeros((1, leaf_values.shape[1])), axis=0).T.copy()
 
     @cached_property
     def outputs(self) -> IntArray:
@@ -158,8 +158,8 @@ class Walk:
             return self._moment(1, 0), self._moment(0, 1)
         members = np.arange(self.most)[:, None]
         others = np.arange(self.most)[None, :]
-        together = np.maximum(members + others, 1)
-        choices = _choices(2 * self.most)[together, np.minimum(members, together)]
+        beside = np.maximum(members + others, 1)
+        choices = _choices(2 * self.most)[beside, np.minimum(members, beside)]
         shared = 1 / choices  # a! c! / (a+c)!
         positive = np.where(members > 0, shared / np.maximum(members, 1), 0)
         negative = np.where(others > 0, shared / np.maximum(others, 1), 0)
@@ -213,8 +213,8 @@ def add_pair_values(
     at_once = max(1, int(VISITS / walk.visits))
     for start in range(0, len(others), at_once):
         some = slice(start, start + at_once)
-        own = None if weights is None else weights[some]
-        _add_all_pairs(walk, n_players, rows, others[some], own, total)
+        some_weights = None if weights is None else weights[some]
+        _add_all_pairs(walk, n_players, rows, others[some], some_weights, total)
 
 
 def _add_all_pairs(
@@ -234,7 +234,7 @@ def _add_all_pairs(
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             shape = (len(roots), len(part), len(others))
-            root, row, other = (each.ravel() for each in np.indices(shape))
+            root, row, other = (index.ravel() for index in np.indices(shape))
             steps = _walked(walk, roots[root], row, other, part, others)
             _give_out(walk, steps, weights, n_players, total[:, start : start + step])
 
@@ -244,7 +244,7 @@ def add_own_values(
 ) -> None:
     """Add the values of rows to (targets, m), each from the pair with its own other row."""
     for part in parts_of(rows, max(1, int(VISITS / (len(walk.roots) * walk.visits)))):
-        root, row = (each.ravel() for each in np.indices((len(walk.roots), len(rows[part]))))
+        root, row = (index.ravel() for index in np.indices((len(walk.roots), len(rows[part]))))
         steps = _walked(walk, walk.roots[root], row, row, rows[part], others[part])
         _give_out(walk, steps, None, n_players, total[:, part])
 
@@ -447,9 +447,9 @@ def _above(steps: list[_Step], partings: int) -> tuple[IntArray, BoolArray]:
     start = 0
     for step in steps:
         count = len(step.parted)
-        own = number[start : start + count]
-        above[step.first : step.first + count] = own
-        above[step.first + count : step.first + 2 * count] = own
+        new = number[start : start + count]
+        above[step.first : step.first + count] = new
+        above[step.first + count : step.first + 2 * count] = new
         is_row_side[step.first : step.first + count] = True
         start += count
     return above, is_row_side
@@ -469,8 +469,8 @@ def _pair_amounts(
         value = values.take(step.leaf)
         if weights is not None:
             value *= weights[step.other]
-        for own, factor in zip(sums, factors, strict=True):
-            own[step.ended] = value * factor.take(step.state)
+        for below, factor in zip(sums, factors, strict=True):
+            below[step.ended] = value * factor.take(step.state)
         middle = step.first + len(step.parted)
         end = middle + len(step.parted)
         of_row = sums[:, step.first : middle]

@@ -92,8 +92,8 @@ class Passes:
     @cached_property
     def values(self) -> FloatArray:
         """Leaf values (V, places), zero at inner nodes."""
-        own = self.block.ensemble.values[self.block.nodes[self.order]]
-        return np.where(self.inner[:, None], 0.0, own).T
+        values = self.block.ensemble.values[self.block.nodes[self.order]]
+        return np.where(self.inner[:, None], 0.0, values).T
 
     def cases(self, rows: Followed) -> IntArray:
         """Where each edge and row finds its factors (places, m), of three per edge: the row left

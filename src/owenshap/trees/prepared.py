@@ -84,8 +84,8 @@ class Prepared:
             return
         whole = np.zeros(total.shape, np.int64)
         self._add(rows, whole)
-        for own, units in zip(total, whole, strict=True):
-            own += units * self.counted.unit  # noqa: PLW2901
+        for target, units in zip(total, whole, strict=True):
+            target += units * self.counted.unit  # noqa: PLW2901
 
     def _add(self, rows: Rows, total: Entries) -> None:
         count = len(rows.matrix)

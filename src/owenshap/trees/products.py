@@ -125,8 +125,8 @@ def _by_group(patterns: FloatArray, players: int, group: tuple[int, ...]) -> Flo
         sizes += [1 << (above - player - 1), 2]
         above = player
     axes = patterns.reshape(len(patterns), *sizes, 1 << above)
-    own = range(2, axes.ndim - 1, 2)
-    return axes.transpose(0, *own, *(each for each in range(1, axes.ndim) if each not in own))
+    pairs = range(2, axes.ndim - 1, 2)
+    return axes.transpose(0, *pairs, *(each for each in range(1, axes.ndim) if each not in pairs))
 
 
 def _flipped(table: FloatArray, order: int) -> FloatArray:
@@ -179,13 +179,13 @@ def cover_differences(shares: FloatArray, asked: Asked) -> FloatArray:
             rest = others * shares[:, group].prod(axis=1)[:, None]
         else:
             rest = _by_group(lost, players, group).reshape(count, 1 << asked.order, -1)[:, 0]
-        own = np.ones((count, 1))
+        of_group = np.ones((count, 1))
         for player in group:
             share = shares[:, player]
             gain = np.stack([-np.ones(count), 1 / share - 1], axis=1)  # of the share
-            own = (gain[:, :, None] * own[:, None]).reshape(count, -1)
+            of_group = (gain[:, :, None] * of_group[:, None]).reshape(count, -1)
         mine = _by_group(table[:, place], players, group)
-        mine[...] = (own[:, :, None] * rest[:, None]).reshape(mine.shape)
+        mine[...] = (of_group[:, :, None] * rest[:, None]).reshape(mine.shape)
     return table
 
 
@@ -218,11 +218,11 @@ def cover_differences_at(bits: FloatArray, shares: FloatArray, asked: Asked) -> 
     """
     count, players, rows = bits.shape
     nodes, weights = asked.levels(players)
-    own = np.maximum(shares, LEAST_SHARE)[:, :, None]
-    gains = bits - own
+    odds = np.maximum(shares, LEAST_SHARE)[:, :, None]
+    gains = bits - odds
     differences = np.zeros((count, asked.count(players), rows))
     for level, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
-        factors = level * bits + (1 - level) * own
+        factors = level * bits + (1 - level) * odds
         if asked.order == 1:
             differences += weight * gains * _products_without(factors)
         elif level < 1:

@@ -247,11 +247,11 @@ def _players_by_splits(block: Block, cells: Cells) -> IntArray:
     """The players of each cell (cells, d + 1) in the order of its bits, the own one last."""
     others = cells.bits - cells.own
     path = block.boxes(cells.roots)
-    own = block.player[cells.roots]
+    player = block.player[cells.roots]
     if cells.own == 2:
         row = np.arange(len(path))
         path[row, block.slot[block.left[cells.roots]]] = path[row, others]
-    return np.column_stack([block.edge_player[path[:, :others]], own])
+    return np.column_stack([block.edge_player[path[:, :others]], player])
 
 
 def _slots(block: Block, cells: Cells, asked: Asked) -> tuple[IntArray, IntArray, IntArray, int]:

@@ -76,7 +76,7 @@ def test_methods_are_all_listed_with_what_they_are():
 
 
 def test_a_fault_of_our_own_is_one_line(capsys):
-    with pytest.raises(SystemExit) as ended, faults.told():
+    with pytest.raises(SystemExit) as ended, faults.faults_reported():
         raise RuntimeError("no\x1b[31m\nidea")
     assert ended.value.code == 70
     told = capsys.readouterr().err

@@ -162,8 +162,8 @@ def _grown(stored: dict[str, Any], splits: _Splits) -> _Trees:
     for place in reversed(range(len(left))):
         if left[place] >= 0:
             cover[place] = cover[left[place]] + cover[right[place]]
-    width = max(len(each) for each in values)
-    filled = [each or [0.0] * width for each in values]
+    width = max(len(value) for value in values)
+    filled = [value or [0.0] * width for value in values]
     return _Trees(*(np.array([each]) for each in (left, right, split, filled, cover)))
 
 

@@ -42,7 +42,7 @@ class LightgbmReader(Reader):
             return np.asarray(rows, np.float64)
         known = iter(_booster(model).pandas_categorical or [])
         rows = rows.copy()
-        for name in [each for each in rows.columns if hasattr(rows[each], "cat")]:
+        for name in [column for column in rows.columns if hasattr(rows[column], "cat")]:
             rows[name] = rows[name].cat.set_categories(next(known))
         return as_floats(rows)
 
@@ -52,7 +52,7 @@ class _Trees:
 
     def __init__(self, lines: list[dict[str, str]]) -> None:
         self._lines = lines
-        self.leaves: IntArray = np.array([int(each["num_leaves"]) for each in lines], np.int64)
+        self.leaves: IntArray = np.array([int(line["num_leaves"]) for line in lines], np.int64)
         self.roots = starts(2 * self.leaves - 1)
         parts = np.column_stack([self.leaves - 1, self.leaves]).ravel()
         self._is_split = np.repeat(np.arange(len(parts)) % 2 == 0, parts)
@@ -65,11 +65,11 @@ class _Trees:
 
     def children(self, name: str) -> IntArray:
         """A child −1 − i is leaf i; here leaves come after the splits."""
-        own = self._numbers(name, np.int64)
+        child = self._numbers(name, np.int64)
         first = np.repeat(self.roots, self.leaves - 1)
         splits = np.repeat(self.leaves - 1, self.leaves - 1)
         placed: IntArray = np.full(len(self._is_split), -1, np.int64)
-        placed[self._is_split] = first + np.where(own < 0, splits - 1 - own, own)
+        placed[self._is_split] = first + np.where(child < 0, splits - 1 - child, child)
         return placed
 
     def values(self) -> FloatArray:
@@ -81,17 +81,17 @@ class _Trees:
     def cover(self) -> FloatArray:
         """Rows that came by; a tree without splits may not have counted them."""
         cover = self.over_nodes("internal_count", 1.0, np.float64)
-        counted = np.repeat([bool(each.get("leaf_count")) for each in self._lines], self.leaves)
+        counted = np.repeat([bool(line.get("leaf_count")) for line in self._lines], self.leaves)
         leaves = np.flatnonzero(~self._is_split)
         cover[leaves[counted]] = self._numbers("leaf_count", np.float64)
         return cover
 
     def sets(self) -> list[list[IntArray]]:
         """The sets of categories of each tree."""
-        return [_sets(each) for each in self._lines]
+        return [_sets(line) for line in self._lines]
 
     def _numbers(self, name: str, dtype: Any) -> Any:
-        return _numbers(" ".join(each.get(name, "") for each in self._lines), dtype)
+        return _numbers(" ".join(line.get(name, "") for line in self._lines), dtype)
 
 
 def _sets(lines: dict[str, str]) -> list[IntArray]:

@@ -141,7 +141,7 @@ def _votes(model: Any) -> TreeEnsemble:
         for tree in trees
     ]
     if classes == 2:
-        votes = [each[:, 1:] - each[:, :1] for each in votes]
+        votes = [vote[:, 1:] - vote[:, :1] for vote in votes]
     pieces: list[Piece] = [
         (tree.tree_, weight / weights.sum(), None)
         for tree, weight in zip(trees, weights.tolist(), strict=True)
@@ -179,7 +179,7 @@ def _start(model: Any) -> FloatArray:
 
 
 def _isolation(model: Any) -> TreeEnsemble:
-    trees = [each.tree_ for each in model.estimators_]
+    trees = [estimator.tree_ for estimator in model.estimators_]
     lengths = zip(model._decision_path_lengths, model._average_path_length_per_tree, strict=True)
     values = [(path + average - 1.0)[:, None] for path, average in lengths]
     pieces: list[Piece] = [
@@ -239,10 +239,10 @@ def _missing_left(trees: list[Any], nodes: int) -> BoolArray:
 
 def _histogram(model: Any) -> TreeEnsemble:
     predictors = [each for stage in model._predictors for each in stage]
-    nodes = [each.nodes for each in predictors]
+    nodes = [predictor.nodes for predictor in predictors]
     joined = np.concatenate(nodes)
-    roots = starts([len(each) for each in nodes])
-    offset = np.repeat(roots, [len(each) for each in nodes])
+    roots = starts([len(node) for node in nodes])
+    offset = np.repeat(roots, [len(node) for node in nodes])
     inner = joined["is_leaf"] == 0
     per_stage = model.n_trees_per_iteration_
     category_set, sets = _categories(model, predictors, joined, inner)
@@ -286,9 +286,11 @@ def _categories(
     if not categorical.any():
         return None, None
     known, of_feature = model._bin_mapper.make_known_categories_bitsets()
-    bitsets = np.concatenate([each.raw_left_cat_bitsets for each in predictors])
-    before = starts([len(each.raw_left_cat_bitsets) for each in predictors])
-    place = np.repeat(before, [len(each.nodes) for each in predictors]) + joined["bitset_idx"]
+    bitsets = np.concatenate([predictor.raw_left_cat_bitsets for predictor in predictors])
+    before = starts([len(predictor.raw_left_cat_bitsets) for predictor in predictors])
+    place = (
+        np.repeat(before, [len(predictor.nodes) for predictor in predictors]) + joined["bitset_idx"]
+    )
     left = _unpacked(bitsets)[place[categorical]]
     seen = _unpacked(known)[of_feature[joined["feature_idx"][categorical]]]
     unseen_left = joined["missing_go_to_left"][categorical].astype(np.bool_)[:, None]
