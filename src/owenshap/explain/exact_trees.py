@@ -12,7 +12,7 @@ from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
 from owenshap.explain.pipelines import split
 from owenshap.explain.read_trees import ReadTrees, refused
-from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, Compared, composites
+from owenshap.games.model_game import ABSENT, MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
 from owenshap.models import Model

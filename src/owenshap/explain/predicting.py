@@ -18,7 +18,7 @@ from owenshap.explain.grouping import RowGroups
 from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step, may_begin_linear
 from owenshap.fast.linear_first import LinearFirst
-from owenshap.games.masking import MOST_COMPARED, Absent, Compared, composites
+from owenshap.games.model_game import MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import (
     Choice,
     Columns,

@@ -6,7 +6,7 @@ import numpy as np
 
 from owenshap.fast.columns import settled
 from owenshap.fast.linear_first import LinearFirst
-from owenshap.games.masking import Absent
+from owenshap.games.model_game import Absent
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.support.arrays import FloatArray
