@@ -14,16 +14,13 @@ from owenshap.support.draws import REPLICATES, Draws
 
 # below, an interval is doubtful: skewed ones hold less than 85 % (benchmarks/decisions.md#doubts)
 FEW_REPLICATES = 10
-ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident (1 in 16,000)
+ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident
+ALARM = math.erfc(ASTRAY / math.sqrt(2))  # chance that it is one all the same: 1 in 16,000
 COMMON_SHARE = 0.85  # share of the error rate for the common half-width
 QUIET_SHARE = 0.05  # share of the error rate that keeps quiet players' intervals narrow
 # how much of Hall's term a look adds for skewness: measured, see benchmarks/coverage
 SKEWNESS_WEIGHT = 0.1
 LEARNING_SKEWNESS_WEIGHT = 0.25  # the same where a surrogate learns
-# The farthest replicate carries the spread where it has more than this share of it and this many
-# times a replicate's: a normal's never does (benchmarks/decisions.md#widths-of-intervals).
-CARRIED_SHARE = 0.5
-OWN_SHARES = 3.0  # a replicate's shares, for the same
 # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and
 # large
 HEAVY_TAILS = 3.0
@@ -88,7 +85,9 @@ def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
     strain : float (k,)
         How many standard errors the values' sum is off what it must be.
     """
-    reasons = np.full(moments.mean.shape[1], "", object)
+    reasons = np.full(moments.mean.shape[1], few(moments.count, "replicates"), object)
+    if moments.count < FEW_REPLICATES:
+        return reasons
     reasons[_carried_by_few(moments)] = (
         "single replicates carry the spread: rare coalitions matter, and some may be unseen"
     )
@@ -96,8 +95,6 @@ def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
         f"the sum of the values is off by more than {ASTRAY:g} standard errors: what is missing "
         "was seen too seldom"
     )
-    if moments.count < FEW_REPLICATES:
-        reasons[:] = few(moments.count, "replicates")
     return reasons
 
 
@@ -275,13 +272,17 @@ def surprises(moments: Moments) -> FloatArray:
 
 
 def _carried_by_few(moments: Moments) -> BoolArray:
-    """Whether single replicates carry the spread of an output (k,): more of it than a normal
-    distribution's would.
+    """Whether single replicates carry the spread of an output (k,): the farthest outweighs all
+    others together by more than, by Student's t, an accident gives it
+    (benchmarks/decisions.md#doubts).
     """
     moments = moments.raw or moments
     away = np.maximum(moments.highest - moments.mean, moments.mean - moments.lowest)
     farthest = column_sums(np.square(away))
-    return farthest > (CARRIED_SHARE + OWN_SHARES / moments.count) * column_sums(moments.squares)
+    others = column_sums(moments.squares) - farthest
+    freedom = moments.count - 2
+    accident = quantile_of(freedom, ALARM / 2) ** 2 / freedom
+    return farthest > (1 + accident) * others
 
 
 def _for_looking(moments: Moments, count: int) -> FloatArray:

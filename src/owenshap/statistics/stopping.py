@@ -11,7 +11,7 @@ import numpy as np
 
 from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import (
-    ASTRAY,
+    ALARM,
     COMMON_SHARE,
     common_half_width,
     normal_quantile,
@@ -27,8 +27,6 @@ from owenshap.statistics.order import Order, order_of, ordered, usual_ties
 from owenshap.support.arrays import FloatArray
 from owenshap.support.draws import REPLICATES, TELLING, Draws
 
-# chance that a gap is as far astray by accident: beyond, something rare is missing
-GAP_ALARM = math.erfc(ASTRAY / math.sqrt(2))
 #: times the evaluations of the look that was kept before: two in a doubling draw the curve
 KEPT_APART = math.sqrt(2)
 
@@ -321,7 +319,7 @@ def _doubt(
     """
     gap = np.abs(total - sums.mean[0])
     limit = (
-        quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap)))
+        quantile_of(sums.count - 1, ALARM / (2 * len(gap)))
         * watched_errors(sums, confidence, skewed)[0]
     )
     worst = int(np.argmax((gap - limit) / np.where(tolerances > 0, tolerances, 1)))
