@@ -30,7 +30,7 @@ from owenshap.games.outputs import (
 )
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.cost import CALL_SECONDS, HICCUP, LEAST_SECONDS, SURE
+from owenshap.run.cost import HICCUP, LEAST_SECONDS, SHORT_SECONDS, SURE
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.units import LOG_ODDS
 from owenshap.surrogates.gaussian_process.taught import Taught
@@ -41,7 +41,6 @@ Result = TypeVar("Result")
 
 MORE = 4  # times the rows of a trial batch in the one that follows
 LITTLE = MORE * HICCUP  # seconds: a batch that takes less is no loss, and outlasts a hiccup
-SHARE = 50  # a longer one has at most one row in so many of those ahead
 
 
 class Predictor:
@@ -399,7 +398,7 @@ class Trial:
                 time = self._time(count)  # others may have kept it waiting
             # what takes longer than as many times the rows was kept waiting; a short batch may be
             grew = 2 < time.took / max(before, LEAST_SECONDS) < 2 * MORE
-            tells = grew and time.took > SURE * CALL_SECONDS
+            tells = grew and time.took > SHORT_SECONDS
             if tells or not matters(pace.seconds):
                 break
             before = time.took
@@ -408,9 +407,9 @@ class Trial:
         return pace.seconds
 
     def _affordable(self, count: int, ahead: int, little: float) -> bool:
-        """Whether predicting so many rows takes little, or little beside what is ahead."""
+        """Whether predicting so many rows takes little, or surely little beside what is ahead."""
         few = count <= max(MOST_COMPARED * MORE**3, ahead // MORE)
-        return (few and count * self.pace.seconds < little) or count <= ahead // SHARE
+        return (few and count * self.pace.seconds < little) or SURE * count <= ahead
 
     def _time(self, count: int) -> Timing:
         if self._counts:
