@@ -265,7 +265,7 @@ class OpenSession(Session):
         if self._sooner_without(needed, learning.usual_seconds(learning.learner.pairs)):
             return False
         left = self.affordable - self.count
-        learning.relearn(self.count, needed, left, self.moments, seconds)
+        learning.relearn(self.count, needed, left, seconds)
         self._replicates = self._nothing_yet()
         self.notes = learning.learner.notes
         return True
@@ -281,12 +281,6 @@ class OpenSession(Session):
             "fit": (LEARNER_LOOK * self.cost, fit),
         }
         return quickest(ways, self.plan.cost) == "go on"
-
-    def room(self) -> FloatArray | None:
-        """Half-widths (k,) for what earlier surrogates of this run were surprised by."""
-        if self.learning is None:
-            return None
-        return self.learning.room(self.count, self.settings.confidence)
 
     # --- looking
 
@@ -308,15 +302,12 @@ class OpenSession(Session):
             verdict = look_at_growing(growing, total, *goal, self.count >= self.all_affordable)
             self.notes = growing.notes
             return verdict
-        room = self.room()
         return look(
             moments,
             self._replicates.summary.sums,
             total,
             *goal,
             max(1, self.looks),
-            0.0 if room is None else room,
-            self.learner is not None,
             self.plan.estimator.draws(self.game.n_players),
         )
 
@@ -332,7 +323,6 @@ class OpenSession(Session):
             self._estimate(stopped_by),
             plan=self._plan_to_repeat() if finished else self.plan,
             tolerances=self.tolerances,
-            room=self.room(),
             learned=self.learner is not None,
             course=self.course,
         )
