@@ -16,8 +16,6 @@ from owenshap.support.draws import REPLICATES, Draws
 FEW_REPLICATES = 10
 ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident
 ALARM = math.erfc(ASTRAY / math.sqrt(2))  # chance that it is one all the same: 1 in 16,000
-COMMON_SHARE = 0.85  # share of the error rate for the common half-width
-QUIET_SHARE = 0.05  # share of the error rate that keeps quiet players' intervals narrow
 # how much of Hall's term a look adds for skewness: measured, see benchmarks/coverage
 SKEWNESS_WEIGHT = 0.1
 # Of the game's range: how large an event that nothing has shown is taken to be. A tolerance of 1 %
@@ -152,13 +150,14 @@ def simultaneous_half_widths(
     The same for all values that vary much, in units of the scales (k,) of the outputs, which is
     what a tolerance asks for; less for quiet ones, but for all with room for an event too rare to
     have been seen that is as large as any seen. The error rates of all values add up to 1 −
-    confidence. None is narrower than `unseen_half_width`, which takes `total` and `draws`.
+    confidence, and quiet ones have as small a share of that as it is itself. None is narrower than
+    `unseen_half_width`, which takes `total` and `draws`.
     """
     rate = 1 - confidence
     cells = moments.mean.size
     errors = watched_errors(moments, confidence)
-    common = common_half_width(errors / scales, moments.count, COMMON_SHARE * rate) * scales
-    single = quantile_of(moments.count - 1, QUIET_SHARE * rate / (2 * cells)) * errors
+    common = common_half_width(errors / scales, moments.count, confidence * rate) * scales
+    single = quantile_of(moments.count - 1, rate * rate / (2 * cells)) * errors
     # A quiet player is one whose events are rare, or seem so: that holds of all of them at once
     # only with room for each.
     quiet = np.maximum(single, rare_half_width(moments, rate / cells))

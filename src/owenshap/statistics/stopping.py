@@ -12,7 +12,6 @@ import numpy as np
 from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import (
     ALARM,
-    COMMON_SHARE,
     common_half_width,
     normal_quantile,
     quantile_of,
@@ -175,7 +174,7 @@ def look(
         return _look_at_order(order, sums, total, confidence)
     rate = 1 - confidence
     common = common_half_width(
-        watched_errors(moments, confidence) / tolerances, moments.count, COMMON_SHARE * rate
+        watched_errors(moments, confidence) / tolerances, moments.count, confidence * rate
     )
     rare = float((rare_half_width(moments, rate) / tolerances).max())
     doubt = None if sums is None else _doubt(sums, total, tolerances, confidence)
@@ -295,7 +294,7 @@ def _needed(
         at = max(FIRST_LOOK, math.ceil(needed))
         then = watched_errors(moments, confidence, at) / tolerances
         needed = (
-            at * common_half_width(then, at, COMMON_SHARE * (1 - confidence), precision=0.01) ** 2
+            at * common_half_width(then, at, confidence * (1 - confidence), precision=0.01) ** 2
         )
     return max(needed, rare * moments.count)
 
