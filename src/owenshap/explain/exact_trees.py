@@ -12,10 +12,11 @@ from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
 from owenshap.explain.pipelines import split
 from owenshap.explain.read_trees import ReadTrees, refused
-from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, Compared, composites
+from owenshap.games.model_game import ABSENT, MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
 from owenshap.models import Model
+from owenshap.run.cost import SHORT_SECONDS
 from owenshap.run.methods import TREES
 from owenshap.run.plan import usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
@@ -29,7 +30,7 @@ from owenshap.trees import (
     reader_of,
 )
 
-SHORT_WORK = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
+SHORT_WORK = 1e9 * SHORT_SECONDS  # nanoseconds for a row, which sampling takes as well to begin
 
 
 @dataclass(frozen=True, eq=False)

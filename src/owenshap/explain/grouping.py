@@ -12,8 +12,7 @@ import numpy as np
 from owenshap.fast.linear_first import LinearFirst, is_additive
 from owenshap.fast.linear_game import LinearModelGame
 from owenshap.games.game import Game
-from owenshap.games.masking import Absent
-from owenshap.games.model_game import ModelGame
+from owenshap.games.model_game import Absent, ModelGame
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model

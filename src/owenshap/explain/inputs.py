@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.designs.indices import SHAPLEY, Index, as_index
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
-from owenshap.games.masking import ABSENT, Absent, of_background, of_baseline
+from owenshap.games.model_game import ABSENT, Absent, of_background, of_baseline
 from owenshap.games.players import Groups, Players, checked_groups
 from owenshap.models import Model
 from owenshap.run.methods import TREES

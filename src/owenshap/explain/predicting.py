@@ -18,7 +18,7 @@ from owenshap.explain.grouping import RowGroups
 from owenshap.fast.first_step import first_step, may_begin_linear
 from owenshap.fast.linear_first import LinearFirst, settled
 from owenshap.fast.weighted_sums import sums_of
-from owenshap.games.masking import MOST_COMPARED, Absent, Compared, composites
+from owenshap.games.model_game import MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import (
     Choice,
     Columns,
@@ -30,7 +30,7 @@ from owenshap.games.outputs import (
 )
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.cost import CALL_SECONDS, HICCUP, LEAST_SECONDS, SURE
+from owenshap.run.cost import HICCUP, LEAST_SECONDS, SHORT_SECONDS, SURE
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.units import LOG_ODDS
 from owenshap.surrogates.gaussian_process.taught import Taught
@@ -411,7 +411,7 @@ class Trial:
                 time = self._time(count)  # others may have kept it waiting
             # what takes longer than as many times the rows was kept waiting; a short batch may be
             grew = 2 < time.took / max(before, LEAST_SECONDS) < 2 * MORE
-            tells = grew and time.took > SURE * CALL_SECONDS
+            tells = grew and time.took > SHORT_SECONDS
             if tells or not matters(pace.seconds):
                 break
             before = time.took

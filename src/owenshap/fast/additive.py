@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from owenshap.fast.linear_first import LinearFirst, settled
-from owenshap.games.masking import Absent
+from owenshap.games.model_game import Absent
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.support.arrays import FloatArray

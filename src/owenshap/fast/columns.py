@@ -15,7 +15,7 @@ import numpy as np
 
 from owenshap.designs.design import Design
 from owenshap.fast.linear_first import Arrays, LinearFirst, times
-from owenshap.games.masking import Absent
+from owenshap.games.model_game import Absent
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.support.arrays import CACHED, IntArray

@@ -16,7 +16,7 @@ import numpy as np
 from owenshap.errors import ModelError
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.sklearn_linear import sums_features
-from owenshap.games.masking import Compared
+from owenshap.games.model_game import Compared
 from owenshap.models import Model
 from owenshap.models.scikit_learn import SklearnModel
 from owenshap.support.arrays import ROUNDING, FloatArray

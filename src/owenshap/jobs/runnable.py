@@ -9,7 +9,7 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.interacting import Interacting
-from owenshap.games.masking import MOST_COMPARED
+from owenshap.games.model_game import MOST_COMPARED
 from owenshap.jobs.digests import described, digest_of
 from owenshap.tables import Table
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.games.masking import MOST_COMPARED
+from owenshap.games.model_game import MOST_COMPARED
 from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.executors import completed, workers_of
 from owenshap.jobs.folder import INTERACTIONS, Folder, Part, held

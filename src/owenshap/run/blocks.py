@@ -15,7 +15,7 @@ from owenshap.estimators.base import Estimator, Notes, combined_notes
 from owenshap.games.game import CompactGame, DrawingGame, LaunchingCompactGame
 from owenshap.run.evaluate import Evaluated, Evaluator, in_bounds
 from owenshap.run.task import Plan, Settings
-from owenshap.statistics.efficiency import FOLDS
+from owenshap.statistics.accumulators import FOLDS
 from owenshap.support.arrays import CACHED, CALL_NUMBERS, FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 from owenshap.surrogates.forward import Forward

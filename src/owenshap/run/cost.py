@@ -17,6 +17,8 @@ LEAST_SECONDS = time.get_clock_info("perf_counter").resolution
 GAME_SECONDS = 1e-4  # of an evaluation, where nothing is known of a game but that it is a function
 # seconds that a call may take for itself: with less the clock is never sure of anything
 CALL_SECONDS = SURE * GAME_SECONDS
+# of work that nobody waits for; what took longer was surely not the call alone
+SHORT_SECONDS = SURE * CALL_SECONDS
 HICCUP = 50e-3  # seconds that a busy machine may keep a call waiting
 # times as long as predicted that work may take, or so many times less: fits take 0.6 to 1.8
 # (benchmarks/decisions.md#what-a-fit-takes), and a machine may become busy

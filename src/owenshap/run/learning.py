@@ -1,17 +1,13 @@
-"""A learner at work: when it learns again, what that takes, and what it leaves room for."""
+"""A learner at work: when it learns again, and what that takes."""
 
 from __future__ import annotations
 
-import math
 import time
 from typing import cast
 
-import numpy as np
-
 from owenshap.estimators.gaussian_process import Growing
 from owenshap.run.plan import fitting_seconds
-from owenshap.statistics.goal import FIRST_LOOK, Until
-from owenshap.statistics.intervals import surprises
+from owenshap.statistics.goal import Until
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Verdict, errors_within, look_at_fit
 from owenshap.support.arrays import FloatArray
@@ -65,34 +61,11 @@ class Learning:
         growing.fit()
         self._slowness = (time.monotonic() - began) / seconds
 
-    def relearn(
-        self, count: int, needed: float, left: int, moments: Moments | None, seconds: float
-    ) -> None:
-        """Fit anew, which was expected to take so long; what the replicates so far were surprised
-        by is remembered.
-        """
-        learner = self.learner
+    def relearn(self, count: int, needed: float, left: int, seconds: float) -> None:
+        """Fit anew, which was expected to take so long."""
         began = time.monotonic()
-        learner.relearn(count, needed, left)
+        self.learner.relearn(count, needed, left)
         self._slowness *= (time.monotonic() - began) / seconds
-        if moments is not None and count >= FIRST_LOOK:
-            learner.surprises = np.maximum(learner.surprises, surprises(moments))
-            learner.before += count
-
-    def room(self, count: int, confidence: float) -> FloatArray | None:
-        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and
-        much.
-
-        What they had not learned, this one may not have either: pairs like those are learned where
-        they were seen, and where they were not, the new series may miss them as the old ones did.
-        They are as rare as all series together allow.
-        """
-        learner = self.learner
-        if not learner.before:
-            return None
-        rate = -math.log(1 - confidence)
-        half: FloatArray = learner.surprises * (rate / (learner.before + count))
-        return half
 
 
 def look_at_growing(

@@ -21,17 +21,12 @@ from owenshap.run.learning import Learning, look_at_growing, moments_of_fit
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
 from owenshap.run.task import Plan
-from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Until, next_look
+from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Until, grown, next_look
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Course, Verdict, look, with_look
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import IN_FLIGHT
 from owenshap.surrogates.forward import Forward
-
-MADE_FOR_ONE = 8
-"""Replicates made, for each of the next block where a clock may end the run: so much of the time
-may stay unused (benchmarks/decisions.md#blocks).
-"""
 
 
 class OpenSession(Session):
@@ -208,8 +203,10 @@ class OpenSession(Session):
         return sizes
 
     def _block_size(self, made: int) -> int:
-        """Replicates of the block after so many; few where a clock may end the run, or did: nothing
-        else decides.
+        """Replicates of the block after so many: nothing else decides.
+
+        Where a clock may end the run, or did, no more than to the next look: so much of the time
+        may stay unused (benchmarks/decisions.md#blocks).
         """
         cost = max(1, self.cost)
         largest = largest_block(cost, blocks_smaller(self.evaluator))
@@ -217,7 +214,7 @@ class OpenSession(Session):
             return largest
         # with fewer evaluations a call would hardly be worth it
         chain = self.game.n_players // cost
-        return min(largest, max(1, chain, made // MADE_FOR_ONE))
+        return min(largest, max(1, chain, grown(made) - made))
 
     def _too_many(self, replicates: int) -> bool:
         """Whether so many are more than workers should be given at once: no more than were timed,
@@ -268,7 +265,7 @@ class OpenSession(Session):
         if self._sooner_without(needed, learning.usual_seconds(learning.learner.pairs)):
             return False
         left = self.affordable - self.count
-        learning.relearn(self.count, needed, left, self.moments, seconds)
+        learning.relearn(self.count, needed, left, seconds)
         self._replicates = self._nothing_yet()
         self.notes = learning.learner.notes
         return True
@@ -284,12 +281,6 @@ class OpenSession(Session):
             "fit": (LEARNER_LOOK * self.cost, fit),
         }
         return quickest(ways, self.plan.cost) == "go on"
-
-    def room(self) -> FloatArray | None:
-        """Half-widths (k,) for what earlier surrogates of this run were surprised by."""
-        if self.learning is None:
-            return None
-        return self.learning.room(self.count, self.settings.confidence)
 
     # --- looking
 
@@ -311,15 +302,12 @@ class OpenSession(Session):
             verdict = look_at_growing(growing, total, *goal, self.count >= self.all_affordable)
             self.notes = growing.notes
             return verdict
-        room = self.room()
         return look(
             moments,
             self._replicates.summary.sums,
             total,
             *goal,
             max(1, self.looks),
-            0.0 if room is None else room,
-            self.learner is not None,
             self.plan.estimator.draws(self.game.n_players),
         )
 
@@ -335,7 +323,6 @@ class OpenSession(Session):
             self._estimate(stopped_by),
             plan=self._plan_to_repeat() if finished else self.plan,
             tolerances=self.tolerances,
-            room=self.room(),
             learned=self.learner is not None,
             course=self.course,
         )

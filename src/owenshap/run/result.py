@@ -23,7 +23,6 @@ from owenshap.statistics.intervals import (
     normal_quantile,
     simultaneous_half_widths,
     stopped_half_widths,
-    weight_of_skewness,
 )
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Course, spent
@@ -72,8 +71,6 @@ class Estimate:
     """Of the values' sums over the players, where the run looked at them."""
     tolerances: FloatArray | None = field(default=None, repr=False)
     """The tolerance of each output (k,), where one was asked for."""
-    room: FloatArray | None = field(default=None, repr=False)
-    """Half-widths (k,) that what is rare asks for besides, where a surrogate learned on the way."""
     learned: bool = field(default=False, repr=False)
     """Whether a surrogate learned on the way."""
     fit_errors: FloatArray | None = field(default=None, repr=False)
@@ -273,21 +270,18 @@ class Estimate:
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
     def _simultaneous_half_widths(self) -> FloatArray:
-        room = 0.0 if self.room is None else self.room
-        if self.learned and self.tolerances is not None:
-            # it learned until then, and no less was measured to hold
-            room = np.maximum(room, self.tolerances)
         scales = 1.0 if self.tolerances is None else self.tolerances
-        skewed = weight_of_skewness(self.learned)
         # of fits, whatever their dependence: the rates of all values add up
         half = self._widened(
             self.moments.mean.size,
             lambda confidence, total, draws: simultaneous_half_widths(
-                self.moments, confidence, scales, room, skewed, total, draws
+                self.moments, confidence, scales, total, draws
             ),
         )
-        if self.fit_errors is None or self.tolerances is None or self._exact:
+        fitted = self.learned or self.fit_errors is not None
+        if not fitted or self.tolerances is None or self._exact:
             return half
+        # it learned until then, and no less was measured to hold
         return np.maximum(half, self.tolerances)
 
     def _half_widths(self) -> FloatArray:

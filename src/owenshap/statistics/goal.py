@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from owenshap.errors import InputError
+from owenshap.statistics.intervals import FEW_REPLICATES
 from owenshap.support.arrays import FloatArray
 from owenshap.support.checks import whole_number
 
@@ -17,8 +18,6 @@ FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known 
 LEARNER_LOOK = 50
 GROWTH = 1.08  # from look to look: what is overshot on average is half of it
 BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
-# the same where a surrogate learns, beside whose fits looks cost nothing
-BETWEEN_LEARNER_LOOKS = 40
 ENDLESS = sys.maxsize  # replicates where nothing but the goal ends a run
 
 
@@ -131,7 +130,15 @@ def _positive(what: str, value: object, advice: str) -> float:
 def next_look(done: int, cost: int, learning: bool = False) -> int:
     """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else
     decides.
+
+    Beside the fits of a surrogate that learns looks cost nothing: the fewest replicates that tell
+    something are enough for another.
     """
-    apart = -(-(BETWEEN_LEARNER_LOOKS if learning else BETWEEN_LOOKS) // max(1, cost))
+    apart = FEW_REPLICATES if learning else -(-BETWEEN_LOOKS // max(1, cost))
     first = LEARNER_LOOK if learning else FIRST_LOOK
-    return max(first, math.ceil(done * GROWTH), done + apart if done else 0)
+    return max(first, grown(done), done + apart if done else 0)
+
+
+def grown(done: int) -> int:
+    """Replicates at which what `done` of them tell is worth another look."""
+    return math.ceil(done * GROWTH)

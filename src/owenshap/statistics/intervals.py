@@ -14,19 +14,10 @@ from owenshap.support.draws import REPLICATES, Draws
 
 # below, an interval is doubtful: skewed ones hold less than 85 % (benchmarks/decisions.md#doubts)
 FEW_REPLICATES = 10
-ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident (1 in 16,000)
-COMMON_SHARE = 0.85  # share of the error rate for the common half-width
-QUIET_SHARE = 0.05  # share of the error rate that keeps quiet players' intervals narrow
+ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident
+ALARM = math.erfc(ASTRAY / math.sqrt(2))  # chance that it is one all the same: 1 in 16,000
 # how much of Hall's term a look adds for skewness: measured, see benchmarks/coverage
 SKEWNESS_WEIGHT = 0.1
-LEARNING_SKEWNESS_WEIGHT = 0.25  # the same where a surrogate learns
-# The farthest replicate carries the spread where it has more than this share of it and this many
-# times a replicate's: a normal's never does (benchmarks/decisions.md#widths-of-intervals).
-CARRIED_SHARE = 0.5
-OWN_SHARES = 3.0  # a replicate's shares, for the same
-# excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and
-# large
-HEAVY_TAILS = 3.0
 # Of the game's range: how large an event that nothing has shown is taken to be. A tolerance of 1 %
 # then takes 15 replicates, which the first look has anyway.
 UNSEEN_SHARE = 0.05
@@ -88,7 +79,9 @@ def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
     strain : float (k,)
         How many standard errors the values' sum is off what it must be.
     """
-    reasons = np.full(moments.mean.shape[1], "", object)
+    reasons = np.full(moments.mean.shape[1], few(moments.count, "replicates"), object)
+    if moments.count < FEW_REPLICATES:
+        return reasons
     reasons[_carried_by_few(moments)] = (
         "single replicates carry the spread: rare coalitions matter, and some may be unseen"
     )
@@ -96,8 +89,6 @@ def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
         f"the sum of the values is off by more than {ASTRAY:g} standard errors: what is missing "
         "was seen too seldom"
     )
-    if moments.count < FEW_REPLICATES:
-        reasons[:] = few(moments.count, "replicates")
     return reasons
 
 
@@ -150,8 +141,6 @@ def simultaneous_half_widths(
     moments: Moments,
     confidence: float,
     scales: FloatArray | float = 1.0,
-    room: FloatArray | float = 0.0,
-    skewed: float = SKEWNESS_WEIGHT,
     total: FloatArray | float = 0.0,
     draws: Draws = REPLICATES,
 ) -> FloatArray:
@@ -161,32 +150,24 @@ def simultaneous_half_widths(
     The same for all values that vary much, in units of the scales (k,) of the outputs, which is
     what a tolerance asks for; less for quiet ones, but for all with room for an event too rare to
     have been seen that is as large as any seen. The error rates of all values add up to 1 −
-    confidence. `room` (k,) is what an earlier series of replicates asks for besides, `skewed` how
-    much to add for skewness. None is narrower than `unseen_half_width`, which takes `total` and
-    `draws`.
+    confidence, and quiet ones have as small a share of that as it is itself. None is narrower than
+    `unseen_half_width`, which takes `total` and `draws`.
     """
     rate = 1 - confidence
     cells = moments.mean.size
-    errors = watched_errors(moments, confidence, skewed)
-    common = common_half_width(errors / scales, moments.count, COMMON_SHARE * rate) * scales
-    single = quantile_of(moments.count - 1, QUIET_SHARE * rate / (2 * cells)) * errors
+    errors = watched_errors(moments, confidence)
+    common = common_half_width(errors / scales, moments.count, confidence * rate) * scales
+    single = quantile_of(moments.count - 1, rate * rate / (2 * cells)) * errors
     # A quiet player is one whose events are rare, or seem so: that holds of all of them at once
     # only with room for each.
     quiet = np.maximum(single, rare_half_width(moments, rate / cells))
     least = np.maximum(
         rare_half_width(moments, rate), unseen_half_width(moments, rate, total, draws)
     )
-    return np.maximum(np.minimum(common, quiet), np.maximum(least, room))
+    return np.maximum(np.minimum(common, quiet), least)
 
 
-def weight_of_skewness(learns: bool) -> float:
-    """How much a look adds for skewness, where a surrogate learns and where none does."""
-    return LEARNING_SKEWNESS_WEIGHT if learns else SKEWNESS_WEIGHT
-
-
-def watched_errors(
-    moments: Moments, confidence: float, skewed: float = SKEWNESS_WEIGHT, count: int | None = None
-) -> FloatArray:
+def watched_errors(moments: Moments, confidence: float, count: int | None = None) -> FloatArray:
     """Standard errors (n, k) as a stopping rule may trust them.
 
     A rule that waits for a width watches the spread, not the values: what can go wrong is a look
@@ -198,11 +179,8 @@ def watched_errors(
     count = moments.count if count is None else count
     quantile = quantile_of(count - 1, (1 - confidence) / (2 * moments.mean.size))
     errors = moments.standard_errors * math.sqrt(moments.count / count)
-    return (
-        errors
-        * _for_looking(moments, count)
-        * (1 + skewed * _for_skewness(moments, quantile, count))
-    )
+    wider = 1 + SKEWNESS_WEIGHT * _for_skewness(moments, quantile, count)
+    return errors * _for_looking(moments, count) * wider
 
 
 def common_half_width(
@@ -265,23 +243,18 @@ def unseen_half_width(
     return half
 
 
-def surprises(moments: Moments) -> FloatArray:
-    """How far single replicates of an output (k,) lay apart, where few of them carry the spread of
-    most players; else 0.
-    """
-    excess = column_sums(np.where(moments.unseen, 0, moments.excess)) / len(moments.mean)
-    often = excess < HEAVY_TAILS
-    return np.where(often, 0, moments.ranges.max(axis=0))
-
-
 def _carried_by_few(moments: Moments) -> BoolArray:
-    """Whether single replicates carry the spread of an output (k,): more of it than a normal
-    distribution's would.
+    """Whether single replicates carry the spread of an output (k,): the farthest outweighs all
+    others together by more than, by Student's t, an accident gives it
+    (benchmarks/decisions.md#doubts).
     """
     moments = moments.raw or moments
     away = np.maximum(moments.highest - moments.mean, moments.mean - moments.lowest)
     farthest = column_sums(np.square(away))
-    return farthest > (CARRIED_SHARE + OWN_SHARES / moments.count) * column_sums(moments.squares)
+    others = column_sums(moments.squares) - farthest
+    freedom = moments.count - 2
+    accident = quantile_of(freedom, ALARM / 2) ** 2 / freedom
+    return farthest > (1 + accident) * others
 
 
 def _for_looking(moments: Moments, count: int) -> FloatArray:

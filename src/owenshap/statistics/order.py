@@ -45,16 +45,14 @@ def ordered(
     top: int,
     tolerances: FloatArray | None,
     confidence: float,
-    room: FloatArray | float,
-    skewed: float,
     draws: Draws,
 ) -> Order:
     """Whether those of largest absolute value are the same wherever in their intervals values
     lie.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
-    spread = quantile * watched_errors(moments, confidence, skewed)
-    rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
+    spread = quantile * watched_errors(moments, confidence)
+    rare = rare_half_width(moments, 1 - confidence)
     floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
     ties = usual_ties(total, moments.largest) if tolerances is None else tolerances
     return order_of(np.abs(moments.mean), spread, floor, moments.count, top, ties)

@@ -11,8 +11,7 @@ import numpy as np
 
 from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import (
-    ASTRAY,
-    COMMON_SHARE,
+    ALARM,
     common_half_width,
     normal_quantile,
     quantile_of,
@@ -20,15 +19,12 @@ from owenshap.statistics.intervals import (
     simultaneous_half_widths,
     unseen_half_width,
     watched_errors,
-    weight_of_skewness,
 )
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.order import Order, order_of, ordered, usual_ties
 from owenshap.support.arrays import FloatArray
 from owenshap.support.draws import REPLICATES, TELLING, Draws
 
-# chance that a gap is as far astray by accident: beyond, something rare is missing
-GAP_ALARM = math.erfc(ASTRAY / math.sqrt(2))
 #: times the evaluations of the look that was kept before: two in a doubling draw the curve
 KEPT_APART = math.sqrt(2)
 
@@ -148,8 +144,6 @@ def look(
     tolerances: FloatArray | None,
     confidence: float,
     number: int,
-    room: FloatArray | float = 0.0,
-    learns: bool = False,
     draws: Draws = REPLICATES,
 ) -> Verdict:
     """Verdict at the moments of one row's replicates (n, k).
@@ -168,29 +162,22 @@ def look(
         Of the answer, over all players, outputs and looks.
     number : int
         Which look it is, from 1 on.
-    room : float (k,)
-        Half-widths that what is rare asks for besides.
-    learns : bool
-        Whether a surrogate learned on the way.
     draws : Draws
         What a replicate is made of.
     """
     if moments.count < FIRST_LOOK:
         return Verdict(math.inf, False, False, math.inf, None)
-    skewed = weight_of_skewness(learns)
     order = None
     if until.top is not None:
-        order = ordered(
-            moments, total, until.top, tolerances, spent(confidence, number), room, skewed, draws
-        )
+        order = ordered(moments, total, until.top, tolerances, spent(confidence, number), draws)
     if tolerances is None:
-        return _look_at_order(order, sums, total, confidence, skewed)
+        return _look_at_order(order, sums, total, confidence)
     rate = 1 - confidence
     common = common_half_width(
-        watched_errors(moments, confidence, skewed) / tolerances, moments.count, COMMON_SHARE * rate
+        watched_errors(moments, confidence) / tolerances, moments.count, confidence * rate
     )
-    rare = float((np.maximum(rare_half_width(moments, rate), room) / tolerances).max())
-    doubt = None if sums is None else _doubt(sums, total, tolerances, confidence, skewed)
+    rare = float((rare_half_width(moments, rate) / tolerances).max())
+    doubt = None if sums is None else _doubt(sums, total, tolerances, confidence)
     floor = float((unseen_half_width(moments, rate, total, draws) / tolerances).max())
     half_width = max(common, rare, floor)
     at_most = moments.count * max(common**2, rare, floor)
@@ -200,7 +187,7 @@ def look(
         order is not None and order.settled and doubt is None,
         at_most if order is None else min(at_most, order.needed),
         doubt,
-        partial(_needed, moments, tolerances, confidence, common, rare, skewed),
+        partial(_needed, moments, tolerances, confidence, common, rare),
         moments.count * floor,
         _unseen(moments.count, rate, draws) if 0 < half_width == floor else None,
         order,
@@ -258,12 +245,12 @@ def errors_within(tolerances: FloatArray, confidence: float) -> FloatArray:
 
 
 def _look_at_order(
-    order: Order | None, sums: Moments | None, total: FloatArray, confidence: float, skewed: float
+    order: Order | None, sums: Moments | None, total: FloatArray, confidence: float
 ) -> Verdict:
     """A look at nothing but which players are the top, or at nothing at all."""
     if order is None:
         return Verdict(math.nan, False, False, math.nan, None)
-    doubt = None if sums is None else _doubt(sums, total, order.ties, confidence, skewed)
+    doubt = None if sums is None else _doubt(sums, total, order.ties, confidence)
     settled = order.settled and doubt is None
     needed = order.needed
     by_spread = partial(float, order.by_spread)
@@ -298,7 +285,6 @@ def _needed(
     confidence: float,
     common: float,
     rare: float,
-    skewed: float,
 ) -> float:
     """The replicates at which the common half-width, now this many tolerances, would be one; and
     that for what is rare.
@@ -306,23 +292,22 @@ def _needed(
     needed = moments.count * common**2
     for _ in range(2):  # quantiles and doubts fall with the number too
         at = max(FIRST_LOOK, math.ceil(needed))
-        then = watched_errors(moments, confidence, skewed, at) / tolerances
+        then = watched_errors(moments, confidence, at) / tolerances
         needed = (
-            at * common_half_width(then, at, COMMON_SHARE * (1 - confidence), precision=0.01) ** 2
+            at * common_half_width(then, at, confidence * (1 - confidence), precision=0.01) ** 2
         )
     return max(needed, rare * moments.count)
 
 
 def _doubt(
-    sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float, skewed: float
+    sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float
 ) -> str | None:
     """What is known for certain and does not fit: values that should sum to the total and are far
     from it.
     """
     gap = np.abs(total - sums.mean[0])
     limit = (
-        quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap)))
-        * watched_errors(sums, confidence, skewed)[0]
+        quantile_of(sums.count - 1, ALARM / (2 * len(gap))) * watched_errors(sums, confidence)[0]
     )
     worst = int(np.argmax((gap - limit) / np.where(tolerances > 0, tolerances, 1)))
     if gap[worst] <= limit[worst] + 0.01 * tolerances[worst]:

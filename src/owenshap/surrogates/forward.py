@@ -49,12 +49,6 @@ class Forward:
         self._fits: list[int] = []  # batches of pairs that each fit was of
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
-        self.surprises: FloatArray = np.zeros(1)
-        """How far single replicates of an output (k,) lay apart in any series before the last fit,
-        where that was rare.
-        """
-        self.before = 0
-        """Replicates of these series."""
         self._lowest: FloatArray = np.full(1, np.inf)
         self._highest: FloatArray = np.full(1, -np.inf)
 
@@ -65,8 +59,6 @@ class Forward:
             "values": list(self._values),
             "ends": None if self._ends is None else list(self._ends),
             "fits": list(self._fits),
-            "surprises": self.surprises,
-            "before": self.before,
             "lowest": self._lowest,
             "highest": self._highest,
         }
@@ -81,8 +73,6 @@ class Forward:
             self._fit()
         self._coalitions, self._values = coalitions, values
         self._seen = sum(map(len, coalitions)) // 2
-        self.surprises = state["surprises"]
-        self.before = state["before"]
         self._lowest = state["lowest"]
         self._highest = state["highest"]
 

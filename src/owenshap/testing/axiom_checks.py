@@ -8,7 +8,7 @@ import numpy as np
 
 from owenshap.estimators import Estimator
 from owenshap.run.blocks import block_generator
-from owenshap.statistics.efficiency import FOLDS
+from owenshap.statistics.accumulators import FOLDS
 from owenshap.support.arrays import FloatArray
 from owenshap.testing.games import KnownGame, constant, product
 from owenshap.testing.trials import (

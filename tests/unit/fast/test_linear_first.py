@@ -14,7 +14,7 @@ from owenshap.explain.grouping import RowGroups
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_game import CACHES, LinearModelGame
 from owenshap.games.game import AdditiveGame, CompactGame
-from owenshap.games.masking import MOST_COMPARED
+from owenshap.games.model_game import MOST_COMPARED
 
 
 def network(seed=1, activations=("sigmoid", "tanh", "softmax"), dtype=np.float64):

@@ -14,7 +14,7 @@ from owenshap import MLP, Castro, Exact, Explainer, HalvedOwen, Linear
 from owenshap.fast import stars
 from owenshap.fast.columns import hidden_at
 from owenshap.fast.linear_first import FIRST_PANEL
-from owenshap.games.masking import MOST_COMPARED
+from owenshap.games.model_game import MOST_COMPARED
 
 DESIGNS = {
     "exact": (Exact(), None),

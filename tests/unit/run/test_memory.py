@@ -15,7 +15,7 @@ import pytest
 
 import owenshap
 from owenshap.designs.design import Chains, Design, Stars
-from owenshap.statistics.efficiency import FOLDS
+from owenshap.statistics.accumulators import FOLDS
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 MEMORY = 10_000_000

@@ -231,6 +231,20 @@ def estimate_of_one(game, output):
     return estimate(one, HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False).doubtful
 
 
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_error_rates_of_loud_and_quiet_values_add_up(confidence):
+    replicates = np.random.default_rng(0).normal(size=(200_000, 6, 1))
+    replicates[:, 1:] *= 0.1
+    moments = Moments.of(replicates)
+    rate = 1 - confidence
+    errors = watched_errors(moments, confidence)
+    half = simultaneous_half_widths(moments, confidence)
+    loud = 2 * stats.t.sf(half[0] / errors[0], 199_999)
+    quiet = 2 * stats.t.sf(half[1:] / errors[1:], 199_999)
+    np.testing.assert_allclose(loud, rate * confidence, rtol=0.03)
+    np.testing.assert_allclose(quiet.sum() + quiet[0], rate * rate, rtol=1e-6)
+
+
 def test_quiet_players_have_room_for_what_each_of_them_may_not_have_shown():
     # 30 players of whom one varies much: an event that one of them did not show is not one that
     # none of them did.

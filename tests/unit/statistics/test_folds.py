@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from naive import same_examples
 
 from owenshap import HalvedOwen, Owen, estimate
-from owenshap.statistics.accumulators import Accumulator
-from owenshap.statistics.efficiency import FOLDS, INDEPENDENT
+from owenshap.statistics.accumulators import FOLDS, INDEPENDENT, Accumulator
 from owenshap.statistics.moments import Moments
 from owenshap.testing import unanimity
 
