@@ -204,8 +204,8 @@ class Assembly:
         )
         if all(estimate.kept is None for _, estimate in done) and done:
             return explanation
-        own = tuple(kept[row] for row in np.flatnonzero(finished).tolist())
-        return replace(explanation, kept=own)
+        finished_games = tuple(kept[row] for row in np.flatnonzero(finished).tolist())
+        return replace(explanation, kept=finished_games)
 
     def agrees(self, done: Sequence[Estimated]) -> bool:
         """Whether the games' grand coalitions have the values that the model itself gives the
@@ -253,7 +253,7 @@ def _because(plan: Plan, notes: Sequence[str | None], not_exact: str | None) -> 
     """Why each row of a game was explained as it was, by its own outputs alone."""
     reasons = ((plan.because, not_exact, note) for note in notes)
     name = plan.estimator.name
-    return [f"{name}: {'; '.join(filter(None, each))}" for each in reasons]
+    return [f"{name}: {'; '.join(filter(None, texts))}" for texts in reasons]
 
 
 def _as_array(courses: Sequence[Course]) -> FloatArray | None:

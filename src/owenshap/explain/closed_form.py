@@ -39,7 +39,9 @@ def in_closed_form(
 
 def _of_linear(groups: RowGroups, assembly: Assembly, not_exact: str | None) -> Explanation | None:
     """The explanation of a model that is linear in its features; else None."""
-    linear, absent, output = groups.linear, groups.absent, groups.output
+    linear = groups.linear
+    absent = groups.absent
+    output = groups.output
     if linear is None or not groups.additive:
         return None
     values, base = additive_values(linear, output, groups.rows, absent, groups.players)
@@ -48,7 +50,8 @@ def _of_linear(groups: RowGroups, assembly: Assembly, not_exact: str | None) -> 
     # they count as the two ends of a game
     any_live: BoolArray = np.logical_or.reduce(groups.live, axis=1)
     model_rows = 1 + 2 * len(absent) * any_live
-    name, why = LINEAR.estimator.name, LINEAR.because
+    name = LINEAR.estimator.name
+    why = LINEAR.because
     return assembly.of_closed_form(
         name, why, values, base, groups.live, 1 + any_live, model_rows, not_exact
     )
@@ -65,11 +68,13 @@ def _of_kernels(
     """The explanation of a model that is a sum of products over its features; else None. And rows
     that it predicted for that.
     """
-    absent, output = groups.absent, groups.output
+    absent = groups.absent
+    output = groups.output
     machine = kernel_machine_of(predictor.model) if _may_be_of_kernels(call, groups) else None
     if machine is None or not predictor.fast:
         return None, 0
-    rows, background = machine.numbers(groups.rows), machine.numbers(absent.table)
+    rows = machine.numbers(groups.rows)
+    background = machine.numbers(absent.table)
     if rows is None or background is None:
         return None, 0
     agrees, checked = predictor.compared(machine.agrees, groups.rows, absent, predictions)
@@ -79,7 +84,8 @@ def _of_kernels(
         rows, background, absent.weights, groups.players.player_of, call.report
     )
     if output.column is not None:
-        values, base = values[..., [output.column]], base[[output.column]]
+        values = values[..., [output.column]]
+        base = base[[output.column]]
     bases = base[None].repeat(len(rows), axis=0)
     if not assembly.adds_up(values, bases):
         return None, checked

@@ -113,12 +113,12 @@ class Comparison(Table):
     def _notes(self) -> list[str]:
         least = ", ".join(f"{each:.3g}" for each in np.atleast_1d(self.least))
         unit = f" {self.unit}" if self.unit else ""
-        told = [each for each in MEANING if (self.verdicts == each).any()]
+        meanings = [each for each in MEANING if (self.verdicts == each).any()]
         notes = [f"least change that matters: {least}{unit}; {self.intervals}"]
         if self.left_out:
             notes.append(f"{self.left_out:,} rows are in one of the two only, and left out")
         if not self.single:
-            notes += [f"{each}: {MEANING[each]}" for each in told]
+            notes += [f"{each}: {MEANING[each]}" for each in meanings]
         return notes
 
 
@@ -183,7 +183,7 @@ def compare(
         raise InputError("rows", rule, count, advice)
     about = settled_rows(rows if paired or rows is None else DRAWN, count)
     strengths = first.abs, second.abs
-    before, after = (each.mean(axis=0) for each in strengths)
+    before, after = (strength.mean(axis=0) for strength in strengths)
     size = _least(least, np.maximum(before, after))
     cells = before.size * (2 if paired else 1)
     confidence = first.confidence
@@ -229,7 +229,8 @@ def at_once(confidence: float, cells: int) -> float:
 
 
 def _of_one_row(first: Explanation, second: Explanation, least: float | str) -> Comparison:
-    before, after = first.values, second.values
+    before = first.values
+    after = second.values
     size = _least(least, np.maximum(first.abs, second.abs))
     half = (first.half_widths + second.half_widths) * at_once(first.confidence, before.size)
     change = after - before

@@ -69,7 +69,10 @@ class ExactTrees:
         memory: int,
         device: str | None = None,
     ) -> None:
-        self._model, self._predicted, self._memory, self._device = model, predicted, memory, device
+        self._model = model
+        self._predicted = predicted
+        self._memory = memory
+        self._device = device
         self._read: ReadTrees | None = None
         self._reason: str | None = None
         self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None

@@ -34,9 +34,9 @@ def check_forms(parts: Mapping[str, Any]) -> None:
     shape = shape_of(parts["values"])
     must(len(shape) == len(axes), "values", f"have the axes {axes}", shape)
     sizes = dict(zip(axes, shape, strict=True))
-    for name, own in AXES_OF.items():
+    for name, axes_of in AXES_OF.items():
         if parts[name] is not None or name not in OPTIONAL:
-            shape = tuple(sizes[axis] for axis in own if axis in sizes)
+            shape = tuple(sizes[axis] for axis in axes_of if axis in sizes)
             if name == "convergence":
                 looks = shape_of(parts[name])[-2:-1]
                 shape = (*shape, *looks, 2)

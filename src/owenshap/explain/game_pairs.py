@@ -77,7 +77,7 @@ def interactions(
     settled = settled_method(method, n_players, budget)
     exact = settled == "exact" or (isinstance(settled, Estimator) and not settled.random)
     keeping = KeepingGame(game, sums=exact)
-    found = estimate(
+    estimated = estimate(
         keeping,
         settled,
         budget=budget,
@@ -89,26 +89,26 @@ def interactions(
         progress=progress,
         memory=memory,
     )
-    return _of_game(found, keeping.kept(found.evaluations)[0], chosen)
+    return _of_game(estimated, keeping.kept(estimated.evaluations)[0], chosen)
 
 
-def _of_game(found: Estimate, kept: Kept, index: Index) -> Interactions:
-    errors = found.standard_errors.reshape(found.moments.mean.shape)
-    pairs = Answers(kept, Shares(found.moments.mean, np.nan_to_num(errors))).pairs(index)
+def _of_game(estimated: Estimate, kept: Kept, index: Index) -> Interactions:
+    errors = estimated.standard_errors.reshape(estimated.moments.mean.shape)
+    pairs = Answers(kept, Shares(estimated.moments.mean, np.nan_to_num(errors))).pairs(index)
     matrix, deviations = pairs.matrix()
-    lower, upper = interval_ends(matrix, deviations, found.confidence)
+    lower, upper = interval_ends(matrix, deviations, estimated.confidence)
     doubts = np.array(
-        [both_doubts(*each) for each in zip(found.doubts, pairs.doubts, strict=True)], object
+        [both_doubts(*doubt) for doubt in zip(estimated.doubts, pairs.doubts, strict=True)], object
     )
-    scalar = found.ends.scalar
+    scalar = estimated.ends.scalar
 
     def shaped(array: Any) -> Any:
         return array[..., 0][()] if scalar else array
 
     return Interactions(
         values=shaped(matrix),
-        base_values=shaped(found.ends.empty),
-        predictions=shaped(found.ends.grand),
+        base_values=shaped(estimated.ends.empty),
+        predictions=shaped(estimated.ends.grand),
         data=None,
         feature_names=[str(player) for player in range(len(matrix))],
         output_names=None,
@@ -116,10 +116,10 @@ def _of_game(found: Estimate, kept: Kept, index: Index) -> Interactions:
         lower=shaped(lower),
         upper=shaped(upper),
         doubtful=shaped(doubts),
-        evaluations=np.int64(found.evaluations),  # type: ignore[arg-type]
-        method=found.method,
+        evaluations=np.int64(estimated.evaluations),  # type: ignore[arg-type]
+        method=estimated.method,
         index=index.name,
-        seed=found.seed,
-        confidence=found.confidence,
+        seed=estimated.seed,
+        confidence=estimated.confidence,
         axes=(PLAYERS, PARTNERS) if scalar else (PLAYERS, PARTNERS, OUTPUTS),
     )

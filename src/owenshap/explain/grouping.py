@@ -105,10 +105,10 @@ class RowGroups:
                 game: Game = self.game(which, draws.get(n_players), memory)
                 if keeps:
                     game = _keeping(game, plan)
-                own = plan
+                plan_of_row = plan
                 if plan_of is not None and plan.learns(n_players):
-                    own = plan_of(plan, np.flatnonzero(self.live[which[0]]))
-                tasks.append(Task(game, own, None if ranges is None else ranges[which]))
+                    plan_of_row = plan_of(plan, np.flatnonzero(self.live[which[0]]))
+                tasks.append(Task(game, plan_of_row, None if ranges is None else ranges[which]))
         return tasks
 
     def _together(self, plan: Plan, n_players: int, memory: int) -> int:
@@ -122,7 +122,9 @@ class RowGroups:
 
     def game(self, which: IntArray, draws: int | None, memory: int) -> ModelGame:
         """The game of these rows, which have as many live players."""
-        rows, absent, output = self.rows, self.absent, self.output
+        rows = self.rows
+        absent = self.absent
+        output = self.output
         if len(which) < len(self.live):
             rows = rows.take(which)
             absent = absent.of_rows(which)

@@ -32,9 +32,9 @@ def check_pairs(parts: Mapping[str, Any]) -> None:
     must(len(shape) == len(axes), "values", f"have the axes {axes}", shape)
     sizes = dict(zip(axes, shape, strict=True))
     must(sizes[PLAYERS] == sizes[PARTNERS], "values", "have as many partners as players", shape)
-    for name, own in PAIR_AXES.items():
+    for name, axes_of in PAIR_AXES.items():
         if parts[name] is not None or name != "data":
-            check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
+            check_array(name, parts[name], tuple(sizes[axis] for axis in axes_of if axis in sizes))
     check_labels(parts, sizes)
 
 

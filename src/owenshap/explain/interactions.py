@@ -124,8 +124,9 @@ class Interactions:
         kept: dict[str, Any] = {
             "axes": tuple(each for each in self.axes if not (single and each == axis))
         }
-        for name, own in PAIR_AXES.items():
-            array, have = getattr(self, name), [each for each in own if each in self.axes]
+        for name, axes_of in PAIR_AXES.items():
+            array = getattr(self, name)
+            have = [each for each in axes_of if each in self.axes]
             if axis in have and array is not None:
                 place = (slice(None),) * have.index(axis)
                 kept[name] = array[(*place, which)]
@@ -225,11 +226,12 @@ class Interactions:
 
     def _notes(self) -> list[str]:
         index = [] if self.index == SHAPLEY.name else [f"index {self.index}"]
-        low, high = int(np.min(self.evaluations)), int(np.max(self.evaluations))
+        low = int(np.min(self.evaluations))
+        high = int(np.max(self.evaluations))
         cost = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         parts = [*index, self.method, f"{cost} evaluations{' per row' * (ROWS in self.axes)}"]
         doubts = [each for each in np.ravel(self.doubtful).tolist() if each]
-        return [" · ".join(parts), *(f"doubtful: {each}" for each in doubts[:1])]
+        return [" · ".join(parts), *(f"doubtful: {doubt}" for doubt in doubts[:1])]
 
     def __repr__(self) -> str:
         if 0 in self.shape:

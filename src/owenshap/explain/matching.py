@@ -93,14 +93,14 @@ def shared_rows(first: Explanation, second: Explanation) -> tuple[Explanation, E
         _check_same_rows(first, second)
         return first, second, 0
     places = [_places(first), _places(second)]
-    for what, own, each in zip(("first", "second"), places, (first, second), strict=True):
-        if len(own) < len(each):
-            got = f"{len(each) - len(own):,} that are there twice"
+    for what, places_of, each in zip(("first", "second"), places, (first, second), strict=True):
+        if len(places_of) < len(each):
+            got = f"{len(each) - len(places_of):,} that are there twice"
             raise InputError(f"row ids of the {what}", "be different", got, "Drop double rows")
     both = [key for key in places[0] if key in places[1]]
     if not both:
         raise InputError("rows", "be the same in both", "no row id in common", UNPAIRED)
-    taken = [np.array([own[key] for key in both]) for own in places]
+    taken = [np.array([places_of[key] for key in both]) for places_of in places]
     left_out = len(first) + len(second) - 2 * len(both)
     return first[taken[0]], second[taken[1]], left_out
 
@@ -117,7 +117,8 @@ def _check_same_rows(first: Explanation, second: Explanation) -> None:
 
 
 def _same_cells(first: Explanation, second: Explanation) -> BoolArray:
-    one, other = first.data, second.data
+    one = first.data
+    other = second.data
     if one.dtype.kind in "biuf" and other.dtype.kind in "biuf":
         return (one == other) | (np.isnan(one) & np.isnan(other))
     same: BoolArray = np.frompyfunc(equal_objects, 2, 1)(one, other).astype(np.bool_)

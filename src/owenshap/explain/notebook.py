@@ -200,5 +200,6 @@ def _box(start: float, end: float, low: float, high: float, style: str) -> str:
 
 
 def _range(counts: object) -> str:
-    low, high = int(np.min(counts)), int(np.max(counts))  # type: ignore[call-overload]
+    low = int(np.min(counts))  # type: ignore[call-overload]
+    high = int(np.max(counts))  # type: ignore[call-overload]
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -50,7 +50,7 @@ def planned(
     where minutes are ahead, that is told.
     """
     planner = Planner(call, groups, trial)
-    plans = {each: planner.plan(each) for each in groups.sizes}
+    plans = {size: planner.plan(size) for size in groups.sizes}
     ranges = None
     # of one row that stands in for absent features the game itself tells the range
     shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())

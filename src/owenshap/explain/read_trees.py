@@ -87,7 +87,7 @@ def _numbers(batch: Any) -> Any:
     if hasattr(batch, "iter_columns"):
         if not all(dtype.is_numeric() for dtype in batch.dtypes):
             raise refused("a polars frame has columns that are no numbers")
-        return np.column_stack([each.cast(float).to_numpy() for each in batch.iter_columns()])
+        return np.column_stack([column.cast(float).to_numpy() for column in batch.iter_columns()])
     if hasattr(batch, "iloc") and all(dtype.kind in "biuf" for dtype in batch.dtypes):
         return batch.to_numpy(dtype=np.float64, na_value=np.nan)
     return batch

@@ -61,7 +61,7 @@ def _estimated(
     """All games with their estimates; an error has the explanation of the rows that are done."""
     shared = None
     if call.settled:
-        plans = {each: call.plan(each) for each in groups.sizes}
+        plans = {size: call.plan(size) for size in groups.sizes}
         tasks = groups.tasks(plans, call.settings.memory)
     else:
         tasks, shared = planned(call, groups, predictor, trial, assembly.explained)

@@ -38,7 +38,7 @@ class Kind(NamedTuple):
     @property
     def fields(self) -> list[str]:
         """What is written; evaluations that were kept for other questions are not."""
-        return [each.name for each in fields(self.made) if each.name != "kept"]
+        return [field_.name for field_ in fields(self.made) if field_.name != "kept"]
 
 
 KINDS = (

@@ -41,7 +41,8 @@ class Line:
     def written(self, digits: Digits, *, signed: bool = True) -> tuple[str, str]:
         """The value and its doubt as text; the power of ten stands once, at the end."""
         write = digits.signed if signed else digits.unsigned
-        value, doubt = write(self.value), digits.doubt(self.half_width)
+        value = write(self.value)
+        doubt = digits.doubt(self.half_width)
         if doubt:
             return value, doubt + digits.suffix
         return value + digits.suffix * (self.value != 0), ""
@@ -113,10 +114,12 @@ def reach(shown: list[Line]) -> tuple[float, float]:
     is cut.
     """
     ends = [0.0, *(end for line in shown if line.players <= 1 for end in line.interval)]
-    low, high = min(ends), max(ends)
+    low = min(ends)
+    high = max(ends)
     others = sum(line.value for line in shown if line.players > 1)
     if abs(others) <= 1.5 * max(-low, high):
-        low, high = min(low, others), max(high, others)
+        low = min(low, others)
+        high = max(high, others)
     return low, high
 
 
@@ -152,10 +155,10 @@ def with_axes(explanation: Explanation, *wanted: str) -> Explanation:
     """The explanation with these axes too, of length 1 where they were picked away."""
     axes = tuple(axis for axis in AXES_OF["values"] if axis in explanation.axes or axis in wanted)
     parts: dict[str, Any] = {"axes": axes}
-    for name, own in AXES_OF.items():
+    for name, axes_of in AXES_OF.items():
         cells = getattr(explanation, name)
         if cells is not None or name == "data":  # a cell may be None
-            new = [axis not in explanation.axes for axis in own if axis in axes]
+            new = [axis not in explanation.axes for axis in axes_of if axis in axes]
             parts[name] = np.expand_dims(_as_array(cells), np.flatnonzero(new).tolist())
     return replace(explanation, **parts)
 

@@ -46,21 +46,21 @@ def own_plans(
     """
     rows = len(groups.rows) if predictor.ahead is None else predictor.ahead
     whole = [each for each in plans if draws[each] is None]
-    told = [each for each in whole if _pays(call, groups, plans[each], each, rows, trial)]
+    teaching = [each for each in whole if _pays(call, groups, plans[each], each, rows, trial)]
     key = call.settings.seed, groups.linear is None
-    if told and key not in predictor.taught:
+    if teaching and key not in predictor.taught:
         predictor.taught[key] = _learned(call, groups, trial)
 
-    def own(plan: Plan, players: IntArray) -> Plan:
-        if len(players) not in told:
+    def plan_of(plan: Plan, players: IntArray) -> Plan:
+        if len(players) not in teaching:
             return plan
         estimator = plan.estimator
         assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
         because = f"{plan.because}; the process starts from what {PILOTS} background rows taught"
-        own = replace(estimator, taught=predictor.taught[key].of(players))
-        return replace(plan, estimator=own, because=because)
+        begun = replace(estimator, taught=predictor.taught[key].of(players))
+        return replace(plan, estimator=begun, because=because)
 
-    return own
+    return plan_of
 
 
 def _pays(

@@ -74,7 +74,8 @@ class Allocation:
         resume: Estimate | None = None,
         prepared: Callable[[Sequence[Task], Settings], Iterable[Task]] | None = None,
     ) -> None:
-        self._tasks, self._settings = tasks, settings
+        self._tasks = tasks
+        self._settings = settings
         self._executor = executor
         self._prepared = prepared
         self._report = report
@@ -83,7 +84,8 @@ class Allocation:
         self._telling = None if silently else Telling(report, shared)
         self._clock = clock or (never if shared is None else shared.clock)
         self._sharing = None if shared is None else Sharing(shared, tasks, self._clock)
-        self._ends, self._resume = ends, resume
+        self._ends = ends
+        self._resume = resume
         self._resumable = True
         self._spent = 0
         """Evaluations of all rows."""

@@ -71,7 +71,8 @@ class Answers:
     """
 
     def __init__(self, kept: Kept, shapley: Shares) -> None:
-        self._kept, self._shapley = kept, shapley
+        self._kept = kept
+        self._shapley = shapley
 
     def values(self, index: Index) -> Shares:
         """The values under an index.
@@ -105,7 +106,8 @@ class Answers:
         whole, without = self._even.interactions(index)
         if not index.symmetric:  # the odd part has a share in pairs as the even part has in values
             odd, odd_without = self._odd_pairs(index)
-            whole, without = whole + odd, without + odd_without
+            whole = whole + odd
+            without = without + odd_without
         first, second = np.triu_indices(n_players, 1)
         errors = nothing
         errors[first, second] = self._wider * jackknife(
@@ -168,14 +170,16 @@ class Answers:
         Shapley values to be.
         """
         fitted, process = self._odd
-        values, errors = fitted.shapley_values.copy(), fitted.standard_errors.copy()
-        own = fitted.chosen == 0
-        if own.any():
+        values = fitted.shapley_values.copy()
+        errors = fitted.standard_errors.copy()
+        preferred = fitted.chosen == 0
+        if preferred.any():
             whole, without = process.values_under(index)
             closed = _mean_square(process.standard_errors)
             wider = np.sqrt(_mean_square(errors) / np.maximum(closed, 1e-300))
             closed_errors = wider * jackknife(whole, without, self._count)
-            values[:, own], errors[:, own] = whole[:, own], closed_errors[:, own]
+            values[:, preferred] = whole[:, preferred]
+            errors[:, preferred] = closed_errors[:, preferred]
         return Shares(values, errors)
 
     def _odd_pairs(self, index: Index) -> tuple[FloatArray, FloatArray]:
@@ -183,7 +187,8 @@ class Answers:
         fitted, process = self._odd
         whole, without = process.pairs_under(index)
         additive = fitted.chosen != 0
-        whole[..., additive], without[..., additive] = 0, 0
+        whole[..., additive] = 0
+        without[..., additive] = 0
         return whole, without
 
 

@@ -201,7 +201,8 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
             size = len(each.design)
             if group and held + size > most:
                 yield group
-                group, held = [], 0
+                group = []
+                held = 0
             group.append(each)
             held += size
     yield group
@@ -231,12 +232,15 @@ def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
     """The blocks of a run, those together that are drawn together."""
     cost = plan.estimator.replicate_cost(n_players)
     most = DRAWN_TOGETHER if plan.estimator.by_design else 0  # other designs may not be cut
-    first, held = 0, 0
+    first = 0
+    held = 0
     sizes: list[int] = []
     for number, size in enumerate(block_sizes(plan, n_players, smaller)):
         if sizes and held + size * cost > most:
             yield Blocks(first, sizes, 0)
-            first, sizes, held = number, [], 0
+            first = number
+            sizes = []
+            held = 0
         sizes.append(size)
         held += size * cost
     yield Blocks(first, sizes, 0)

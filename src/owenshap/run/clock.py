@@ -39,7 +39,8 @@ class Clock:
         calls are slow for their size, and a busy machine may hold up any.
         """
         if numbers and self._until.seconds is not None:
-            self._worked, self._numbers = self._worked + seconds, self._numbers + numbers
+            self._worked = self._worked + seconds
+            self._numbers = self._numbers + numbers
             self._pace = min(seconds / numbers, self._worked / self._numbers)
 
     def seconds(self, numbers: float) -> float:

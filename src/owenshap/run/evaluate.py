@@ -215,7 +215,8 @@ def _batch(coalitions: BoolArray) -> str:
 
 def describe(coalition: BoolArray) -> str:
     """A coalition in words: '{0, 3, 7} of 16 players'."""
-    members, n_players = np.flatnonzero(coalition).tolist(), len(coalition)
+    members = np.flatnonzero(coalition).tolist()
+    n_players = len(coalition)
     if not members:
         return f"the empty coalition of {n_players} players"
     if len(members) == n_players:

@@ -49,19 +49,26 @@ class SizeSums:
 
     def values(self, index: Index) -> FloatArray:
         """The values (n, k) under an index."""
-        n_players, sums = self.n_players, self._known
+        n_players = self.n_players
+        sums = self._known
         chances = np.pad(index.size_weights(n_players - 1), 1)  # of no size below 0 or above
-        member, other = chances[:-1], chances[1:]
-        of_all, of_player = sums[..., -1, -1:], sums[..., :-1, -1]
+        member = chances[:-1]
+        other = chances[1:]
+        of_all = sums[..., -1, -1:]
+        of_player = sums[..., :-1, -1]
         weighted = np.einsum("s,ksi->ik", member + other, of_player)
         return weighted - np.einsum("s,ksi->ik", other, of_all)
 
     def pairs(self, index: Index) -> FloatArray:
         """The interactions (n, n, k) of all pairs under an index; 0 where i = j."""
-        n_players, sums = self.n_players, self._known
+        n_players = self.n_players
+        sums = self._known
         chances = np.pad(index.size_weights(n_players - 2), 2)
-        both, one, none = chances[:-2], chances[1:-1], chances[2:]
-        of_all, of_player = sums[..., -1, -1], sums[..., :-1, -1]
+        both = chances[:-2]
+        one = chances[1:-1]
+        none = chances[2:]
+        of_all = sums[..., -1, -1]
+        of_player = sums[..., :-1, -1]
         pairs = np.einsum("s,ksij->ijk", both + 2 * one + none, sums[..., :-1, :-1])
         single = np.einsum("s,ksi->ik", one + none, of_player)
         pairs += np.einsum("s,ks->k", none, of_all) - single[:, None] - single

@@ -83,13 +83,13 @@ def look_at_growing(
     def verdict() -> Verdict:
         return look_at_fit(*growing.fitted, growing.count, total, until, tolerances, confidence)
 
-    found = verdict()
-    if not (found.done or last):
-        return found
+    seen = verdict()
+    if not (seen.done or last):
+        return seen
     within = None
     if not last and tolerances is not None and until.top is None:
         within = errors_within(tolerances, confidence)
-    return verdict() if growing.confirm(within) else found
+    return verdict() if growing.confirm(within) else seen
 
 
 def moments_of_fit(growing: Growing) -> Moments | None:

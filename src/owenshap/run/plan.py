@@ -196,9 +196,9 @@ def _auto_until(
     if exact or (possible and until.seconds is None):
         ways = {"exact": ((1 << n_players) / EXACT_LONGER, 0.0)} | ways
     way = quickest(ways, cost, "exact" if exact else None)
-    told = cost.told(ways, way)
+    takes = cost.told(ways, way)
     if way == "exact":
-        because = f"{told}, so all 2^{n_players} coalitions take little longer than sampling"
+        because = f"{takes}, so all 2^{n_players} coalitions take little longer than sampling"
         return (plan if exact else exact_plan(n_players, because)), budget
     if "exact" in ways:
         plan = replace(plan, because=f"all 2^{n_players} coalitions would take longer")
@@ -206,10 +206,10 @@ def _auto_until(
         plan = replace(plan, estimator=named(STARS).open_ended(n_players))
     fitting = duration(min(besides for _, besides in ways.values() if besides))
     if way == STARS:
-        because = f"{plan.because}; {told}, so many of them are sooner done than fits of {fitting}"
+        because = f"{plan.because}; {takes}, so many of them are sooner done than fits of {fitting}"
         return replace(plan, because=because), budget
     fitting = duration(ways[way][1])
-    because = f"{plan.because}; {told}, so fewer of them are worth fits of about {fitting}"
+    because = f"{plan.because}; {takes}, so fewer of them are worth fits of about {fitting}"
     estimator = named(way).open_ended(n_players)
     better = replace(plan, estimator=estimator, because=because, cost=cost)
     if infeasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory) is None:

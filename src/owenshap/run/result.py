@@ -163,7 +163,8 @@ class Estimate:
     @cached_property
     def _no_interval(self) -> str | None:
         """Why there is no interval; None where there is one."""
-        estimator, n_players = self.plan.estimator, len(self.moments.mean)
+        estimator = self.plan.estimator
+        n_players = len(self.moments.mean)
         if self._exact:
             return None
         if self.fit_errors is not None:
@@ -289,7 +290,7 @@ class Estimate:
         return self._widened(1, partial(widths, self.moments))
 
     def _widened(
-        self, together: int, widths: Callable[[float, FloatArray, Draws], FloatArray]
+        self, events: int, widths: Callable[[float, FloatArray, Draws], FloatArray]
     ) -> FloatArray:
         """Half-widths (n, k) of so many values that hold together: of fits by their errors, else by
         a function of the confidence and of what could have gone unseen.
@@ -298,7 +299,7 @@ class Estimate:
         if self._exact or self._no_interval:
             return errors
         if self.fit_errors is not None:
-            return normal_quantile((1 - self._confidence) / (2 * together)) * errors
+            return normal_quantile((1 - self._confidence) / (2 * events)) * errors
         total = self.ends.grand - self.ends.empty
         draws = self.plan.estimator.draws(len(self.moments.mean))
         return np.maximum(widths(self._confidence, total, draws), self._astray)

@@ -63,7 +63,8 @@ def estimate_under(estimate: Estimate, kept: tuple[Kept, ...] | None, index: Ind
     values = estimate.moments.mean
     errors = np.nan_to_num(estimate.standard_errors.reshape(values.shape))
     outputs = values.shape[1] // len(kept)
-    new_values, new_errors = np.empty_like(values), np.empty_like(values)
+    new_values = np.empty_like(values)
+    new_errors = np.empty_like(values)
     for row, each in enumerate(kept):
         which = slice(row * outputs, (row + 1) * outputs)
         shares = Answers(each, Shares(values[:, which], errors[:, which])).values(index)

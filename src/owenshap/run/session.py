@@ -183,10 +183,10 @@ class Session:
     def joined(cls, sessions: Sequence[Self], game: Game) -> Self:
         """One session of rows that stand at the same place, of the game that they play together."""
         joined = copy.copy(sessions[0])
-        ends = Ends.joined([each.ends for each in sessions])
+        ends = Ends.joined([session.ends for session in sessions])
         joined.evaluator = replace(joined.evaluator, game=game, ends=ends)
-        joined.ranges = np.concatenate([each.ranges for each in sessions])
-        joined._replicates = Accumulator.joined([each._replicates for each in sessions])
+        joined.ranges = np.concatenate([session.ranges for session in sessions])
+        joined._replicates = Accumulator.joined([session._replicates for session in sessions])
         return joined
 
     # --- going on from an earlier estimate

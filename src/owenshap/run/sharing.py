@@ -55,7 +55,9 @@ class Sharing:
     def __init__(self, shared: Shared, tasks: Sequence[Task], clock: Clock) -> None:
         self.by_clock = shared.total is None
         """Whether a time is shared, and no total."""
-        self._shared, self._tasks, self._clock = shared, tasks, clock
+        self._shared = shared
+        self._tasks = tasks
+        self._clock = clock
         self._check_total()
 
     def left(self, spent: int) -> float:

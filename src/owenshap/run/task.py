@@ -262,7 +262,8 @@ def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
 
 def _bytes_needed(plan: Plan, n_players: int) -> int:
     """What a plan's fits take; nothing where that is no more than one call of a game takes."""
-    estimator, replicates = plan.estimator, plan.replicates
+    estimator = plan.estimator
+    replicates = plan.replicates
     if plan.until is not None:  # it learns from so many pairs, at most
         held = 2 * MOST_CHOSEN // max(1, estimator.replicate_cost(n_players)) + 1
         replicates = min(replicates, held)

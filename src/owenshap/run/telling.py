@@ -28,7 +28,8 @@ class Telling:
     """
 
     def __init__(self, report: Meter, shared: Shared | None) -> None:
-        self._report, self._shared = report, shared
+        self._report = report
+        self._shared = shared
         self.expected = 0
         """Evaluations of all rows in the end, where nothing is shared."""
         self._told = 0

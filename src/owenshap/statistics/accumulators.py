@@ -290,8 +290,8 @@ class Folds:
             return _normed(weights)
         sizes = self._sizes(deviations / others)
         shown = np.any(sizes, axis=1, keepdims=True)
-        own = self._sizes(self.sums[:, 0, :-1] / counts)
-        return _normed(np.where(varies, weights, np.where(shown, sizes, own)))
+        sizes_here = self._sizes(self.sums[:, 0, :-1] / counts)
+        return _normed(np.where(varies, weights, np.where(shown, sizes, sizes_here)))
 
     def _independent(self, variances: FloatArray) -> FloatArray:
         """What a replicate of players that vary independently adds to their covariances with the
