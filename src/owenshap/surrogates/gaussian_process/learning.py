@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -20,7 +19,7 @@ from owenshap.surrogates.gaussian_process.cost import (
 )
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
-from owenshap.surrogates.gaussian_process.link import Link, coefficients, fit_link, link_of
+from owenshap.surrogates.gaussian_process.link import STEPS, Link, coefficients, fit_link, link_of
 from owenshap.surrogates.gaussian_process.members import (
     Learned,
     Mean,
@@ -210,7 +209,7 @@ class Learner:
             if len(losses) > steps and losses[-steps - 1] - losses[-1] < needed:
                 raise StopIteration
 
-        bent = self._minimised(few, guess, target, sys.maxsize, bounds(n_players, True), watch)
+        bent = self._minimised(few, guess, target, STEPS, bounds(n_players, True), watch)
         return [Learned(self.steps(bent, target, LEARNING.stages[1:], few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
