@@ -24,25 +24,25 @@ class LearningSettings:
     # (pairs, steps), one after the other; fewer steps or pairs in the first one have 1.1–1.2
     # × the error; 320 pairs in the second one take longer and are no better.
     stages: tuple[tuple[int, int], ...] = ((128, 22), (190, 6))
+    # From parameters that are nearly right: what other games or outputs have taught, and without a
+    # fold of the pairs, where 4 have widths of 1.3 for 2.0 of as many as it takes; with 16 of an
+    # index part one row in ten is off by twice its tolerance: benchmarks/decisions.md#taught-rows.
+    steps_nearby: int = 8
 
     @property
     def most(self) -> int:
-        """Pairs that the likelihood sees at most, and steps along it."""
+        """Pairs that steps of the likelihood see at most, beside triples."""
         return self.stages[-1][0]
 
     @property
     def steps_on(self) -> int:
-        """Steps of the last stage, and from parameters that are nearly right: from where it or a
-        fit with fewer products ended, from what other games or outputs have taught, and without a
-        fold of the pairs, where 4 have too narrow intervals; with 16 of an index part one row in
-        ten is off by twice its tolerance: benchmarks/decisions.md#taught-rows.
-        """
+        """Steps of the last stage, and from where it or a fit with fewer products ended."""
         return self.stages[-1][1]
 
     @property
     def nearby(self) -> tuple[tuple[int, int], ...]:
         """Stages from parameters that are nearly right."""
-        return ((self.stages[0][0], self.steps_on),)
+        return ((self.stages[0][0], self.steps_nearby),)
 
 
 @dataclass(frozen=True)
