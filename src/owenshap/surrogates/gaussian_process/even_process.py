@@ -50,7 +50,6 @@ from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS as MOST_OD
 # of parameters: benchmarks/decisions.md#even-process has all numbers here
 STEPS = 15
 DIRECTIONS = 2  # along which interactions are largest, beside that of the odd part
-ROUNDS = 3  # of the search for leaves at most, with few pairs
 # of one fit: two factors, a kernel and an inverse take as much as one matrix of the odd process
 MOST_PAIRS = MOST_ODD_PAIRS // 2
 MOST_SEARCHED = 60  # players: of more there are too many products of four
@@ -256,8 +255,7 @@ class _Output:
         if n_players > MOST_SEARCHED or pairs < PAIRS_EACH * n_players or not self._unit:
             return None
         parts = BothParts(self._signs, self._target, self._odd, self._unit)
-        rounds = TRIPLES.rounds if self._many else ROUNDS
-        shared = with_leaves(parts, Shared(even, odd, Leaves.of(n_players)), sides, rounds)
+        shared = with_leaves(parts, Shared(even, odd, Leaves.of(n_players)), sides)
         mean = None if shared is None else leaf_mean(parts, shared, _fold(pairs))
         if shared is None or mean is None:
             return None
