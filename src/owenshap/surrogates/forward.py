@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.design import Design, Sets
-from owenshap.designs.pairs import MOST_CHOSEN, draw_independent_pairs, random_sets
+from owenshap.designs.pairs import draw_independent_pairs, random_sets
 from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.draws import Draws
 from owenshap.surrogates.base import (
@@ -19,11 +19,13 @@ from owenshap.surrogates.base import (
     pairs_of,
 )
 
-# Times the pairs of the last fit, for another: fewer are not worth it. And times the replicates
-# made so far that must still be needed, since a new surrogate makes them useless.
-MORE_EACH_TIME = 2.0
-MOST_FITTED = MOST_CHOSEN  # pairs: past them a fit takes too long
+MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
+MOST_FITTED = 600  # pairs: past them a fit takes too long
+# times the replicates made so far must still be needed, since a new surrogate makes them useless
+STILL_NEEDED = 2.5
+FEWEST_AFTER_FIT = 20  # replicates that must be left to make after a fit
 EVEN_SHARE = 0.5  # of the pairs whose size is drawn evenly, however quiet a size looks
+PRIOR_PAIRS = 4.0  # worth of the mean over all sizes that each of them begins with
 
 
 class Forward:
@@ -147,12 +149,12 @@ class Forward:
         """Whether to fit again: `count` replicates are made, so many are needed, so many can be
         afforded.
         """
-        if affordable < count:
+        if affordable < max(count, FEWEST_AFTER_FIT):
             return False
         if not self.begun:
             return self._seen >= min(self.first * self._pairs, MOST_FITTED)
         enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
-        return needed > MORE_EACH_TIME * count and enough
+        return needed > STILL_NEEDED * count and enough
 
     def relearn(self, count: int, needed: float, affordable: float) -> bool:
         """Fit to all pairs so far where that pays; whether it did."""
@@ -220,8 +222,7 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     every = np.arange(1, n_players)
     apart = np.minimum(every, n_players - every)[:, None] - np.minimum(sizes, n_players - sizes)
     weights = np.exp(-np.square(apart) / 2)
-    # every size begins with a pair that errs as all do in the mean
-    expected = (weights @ squares + 1) / (weights.sum(axis=1) + 1)
+    expected = (weights @ squares + PRIOR_PAIRS) / (weights.sum(axis=1) + PRIOR_PAIRS)
     chances = np.sqrt(expected / (every * (n_players - every)))
     mixed: FloatArray = (1 - EVEN_SHARE) * chances / chances.sum() + EVEN_SHARE / (n_players - 1)
     return mixed

@@ -151,8 +151,8 @@ class Learner:
         the game.
         """
         n_players = self.signs.shape[1]
-        count, steps = LEARNING.stages[0]
-        if even is None or self.seen(count, target) < len(target):
+        steps = LEARNING.stages[0][1]
+        if even is None or len(target) > LEARNING.even_pairs:
             return self.steps(vector, target, LEARNING.stages[:1])
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:

@@ -24,6 +24,9 @@ class LearningSettings:
     # (pairs, steps), one after the other; fewer steps or pairs in the first one have 1.1–1.2
     # × the error; 320 pairs in the second one take longer and are no better.
     stages: tuple[tuple[int, int], ...] = ((128, 22), (190, 6))
+    # Up to which the even part of the game counts as well: past them it says little and takes half
+    # as much time again: benchmarks/decisions.md#lean-size-even-and-alike-parts.
+    even_pairs: int = 160
     # From parameters that are nearly right: what other games or outputs have taught, and without a
     # fold of the pairs, where 4 have widths of 1.3 for 2.0 of as many as it takes; with 16 of an
     # index part one row in ten is off by twice its tolerance: benchmarks/decisions.md#taught-rows.
