@@ -15,7 +15,7 @@ from owenshap.support.bits import pack
 # pairs one by one, which takes longer the more there are; others are drawn at random
 MOST_CHOSEN = 500
 # with more of them than pairs the prior asks for little but single players, and random pairs tell
-# more
+# more; products of three of them are too many to be looked for
 MOST_PLAYERS = 100
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 # random pairs for each that is chosen; where more are wanted, choosing some is not worth its time

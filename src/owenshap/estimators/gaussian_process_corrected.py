@@ -32,7 +32,6 @@ from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
-BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,9 @@ class GaussianProcessCorrected(Estimator):
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         drawn = replicates * (self.pairs or 1)
         fitted = min(drawn, max(MOST_FITTED, drawn // 8))
-        return self._surrogate.bytes_needed(fitted, n_players) + BYTES_A_PLAYER * drawn * n_players
+        # of every pair both coalitions, copied: of as many bytes as numbers
+        copied = np.dtype(np.float64).itemsize * drawn * n_players
+        return self._surrogate.bytes_needed(fitted, n_players) + copied
 
     def draws(self, n_players: int) -> Draws:
         return of_pairs(n_players, self.pairs or 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from owenshap.estimators.base import FittedPairs
+from owenshap.support.arrays import CACHED
 from owenshap.surrogates import Surrogate
 from owenshap.surrogates.linear import LinearSurrogate
 
@@ -40,7 +41,7 @@ class Linear(FittedPairs):
         "Sampling, ICLR"
     )
     axioms = frozenset({"efficiency", "linearity"})
-    most_pairs = 50_000
+    most_pairs = CACHED  # of 18 players all there are
 
     def surrogate(self) -> Surrogate:
         return LinearSurrogate()

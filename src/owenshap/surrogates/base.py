@@ -15,7 +15,7 @@ from owenshap.support.bits import pack
 
 Notes: TypeAlias = tuple[str, ...] | None
 """What did not go as it should, a text for each output, '' where all is well; None: nowhere."""
-SINGLE_PRECISION = 1e-6
+SINGLE_PRECISION = float(np.finfo(np.float32).resolution)
 """Of the largest value: what single precision, that many models predict in, leaves of it."""
 NEGLIGIBLE = 1e-3
 """Of the largest: what counts for nothing beside it."""

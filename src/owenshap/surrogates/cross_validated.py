@@ -30,7 +30,7 @@ MOST_REFITTED = 150  # pairs, however many players there are: with more, fits ta
 # Times the squared error of the surrogate that the others must stay below. What they are read off
 # is cruder: equal shares of white noise predict better than any fit, and are worse, because a fit
 # keeps what it has seen.
-LINEAR_MARGIN, EQUAL_MARGIN = 0.7, 0.6
+MARGIN = 0.6
 # Times the squared error of sizes alone: a fit without the first fifth of the pairs that errs more
 # there is compared at all of them, however perfect it seemed: with a weight for each player that
 # may be by chance.
@@ -43,7 +43,6 @@ UNEXPLAINED = 4.0
 # shares beside a surrogate that knows its pairs by heart, since what that keeps of them is worth
 # nothing; and against the surrogate where pairs were chosen because they say most.
 COUNTED = 0.5
-COMPARED_QUANTILE = 0.9  # of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
 
 
@@ -103,11 +102,9 @@ class CrossValidated(Surrogate):
     def _best(self, errors: FloatArray) -> IntArray:
         """The candidate of each output, from squared errors (3, k)."""
         own, linear, equal = errors
-        other = np.where(equal / EQUAL_MARGIN < linear / LINEAR_MARGIN, 2, 1)
-        margin = COUNTED if self.chosen else 1.0
-        best: IntArray = np.where(
-            np.minimum(linear / LINEAR_MARGIN, equal / EQUAL_MARGIN) < margin * own, other, 0
-        )
+        margin = COUNTED * MARGIN if self.chosen else MARGIN
+        other = np.where(equal < linear, 2, 1)
+        best: IntArray = np.where(np.minimum(linear, equal) < margin * own, other, 0)
         return best
 
     def _choice(
@@ -121,10 +118,8 @@ class CrossValidated(Surrogate):
         if again is not None and few:
             errors = np.where(again.suspect, again.squares / count, errors)
         elif count >= n_players:
-            # Of one fit: without the largest, because a pair that nothing else is near to is far
-            # off where all is well.
-            squares = [np.square(each.leave_one_out[1:]) for each in candidates]
-            errors = np.stack([np.quantile(each, COMPARED_QUANTILE, axis=0) for each in squares])
+            left_out = [each.leave_one_out[1:] for each in candidates]
+            errors = np.stack([column_sums(np.square(each)) / count for each in left_out])
         errors[0, _failed(fitted, pairs)] = np.inf
         chosen = self._best(errors)
         left = partial(self._choice, pairs, candidates)

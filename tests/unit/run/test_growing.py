@@ -186,10 +186,10 @@ def test_what_a_row_takes_is_known_by_the_kind_of_model():
 
 
 def test_it_is_corrected_as_soon_as_growing_would_not_be_enough():
-    found = estimate(unanimity(30, range(12)), GROWING, tolerance="1%", seed=1)
+    found = estimate(unanimity(30, range(12)), GROWING, tolerance="1%", seed=8)
     assert found.stopped_by.startswith("tolerance of 1%")
     assert "further pairs correct the process" in found.note
     assert found.evaluations < 2 * MOST_CHOSEN  # as many as it may grow to
     np.testing.assert_allclose(found.values[:12], 1 / 12, atol=0.01)
-    again = estimate(unanimity(30, range(12)), plan=found.plan, seed=1)
+    again = estimate(unanimity(30, range(12)), plan=found.plan, seed=8)
     np.testing.assert_array_equal(again.values, found.values)

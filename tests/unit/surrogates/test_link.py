@@ -73,7 +73,7 @@ def test_behind_a_sigmoid_a_fit_is_nearly_exact(seed):
     apart = fitted.values(everything) - values(everything)
     odd = (apart - apart[::-1]) / 2
     exact = values(everything)
-    assert np.square(odd).mean() < 1e-6 * np.square((exact - exact[::-1]) / 2).mean()
+    assert np.square(odd).mean() < 3e-6 * np.square((exact - exact[::-1]) / 2).mean()
 
 
 def test_the_weights_behind_a_steep_wave_are_found():

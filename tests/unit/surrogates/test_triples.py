@@ -12,7 +12,7 @@ from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, Mean, mixture
 from owenshap.surrogates.gaussian_process.parameters import Parameters
-from owenshap.surrogates.gaussian_process.settings import LEARNING, TRIPLES
+from owenshap.surrogates.gaussian_process.settings import TRIPLES
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 from owenshap.testing import random_unanimity_sum
@@ -250,9 +250,8 @@ def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
         ).sum()
 
     with_it = [error(game) for game in games]
-    monkeypatch.setattr(
-        "owenshap.surrogates.gaussian_process.learning.LEARNING", replace(LEARNING, even_pairs=0)
-    )
+    nothing = "owenshap.surrogates.gaussian_process.surrogate._standard"
+    monkeypatch.setattr(nothing, lambda even, scale: None)
     gains = np.log([error(game) for game in games]) - np.log(with_it)
     assert gains.mean() > 0.05
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from owenshap.designs.pairs import LENGTHS
+from owenshap.designs.pairs import LENGTHS, MOST_PLAYERS
 from owenshap.surrogates.gaussian_process.kernel import enough_levels
 from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, PAIRS_EACH, TRIPLES
 
@@ -47,8 +47,8 @@ def searches_triples(pairs: int, n_players: int) -> bool:
     """Whether there are enough pairs to look for triples, and no more triples than fit into
     memory.
     """
-    enough = pairs >= TRIPLES.pairs_each * n_players
-    return enough and 3 <= n_players <= TRIPLES.most_players
+    enough = pairs >= PAIRS_EACH * n_players
+    return enough and 3 <= n_players <= MOST_PLAYERS
 
 
 def are_many(pairs: int, n_players: int) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from owenshap.support.arrays import ROUNDING, FloatArray
+from owenshap.surrogates.base import ENOUGH_EACH
 from owenshap.surrogates.gaussian_process.even import BOUNDS, FIRST, OWN
-from owenshap.surrogates.gaussian_process.kernel import Likelihood
+from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates.gaussian_process.learning import first_guess, lowest_from, spread_order
 from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.parameters import bounds
-from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
+from owenshap.surrogates.gaussian_process.settings import LEARNING
 
 
 def lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray, steps: int) -> FloatArray:
@@ -34,8 +35,8 @@ def along_odd(signs: FloatArray, odd: FloatArray) -> FloatArray:
     along = coefficients(signs, odd)
     along /= np.sqrt(np.mean(np.square(signs @ along))) + ROUNDING
     n_players = signs.shape[1]
-    if not odd.any() or len(odd) < INDEX.link_pairs_each * n_players:
+    if not odd.any() or len(odd) < ENOUGH_EACH * n_players:
         return along
-    some = np.sort(spread_order(len(odd))[: INDEX.link_pairs])
+    some = np.sort(spread_order(len(odd))[:FILLED_AT_ONCE])
     link = fit_link(signs[some], odd[some], along)
-    return along if link.gain < INDEX.link_gain * n_players else link.weights
+    return link.weights if link.pays else along

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import CACHED, FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.even import CONSTANT
 from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
@@ -34,7 +34,6 @@ from owenshap.surrogates.gaussian_process.parameters import (
 )
 from owenshap.surrogates.gaussian_process.triples import Triples
 
-ROWS = 256  # of a matrix of many pairs that are filled at a time: parts of all take much memory
 # of directions: logarithms of scales and of κ under their prior, as of scales and steepness of
 # other parts; a steepness of a half bends little over all coalitions
 DIRECTION_MEAN, DIRECTION_SPREAD = (0.0, -0.7), (3.0, 1.0)
@@ -91,8 +90,9 @@ class EvenLikelihood:
         """K (N, N), with noise."""
         signs = self.signs
         kernel = np.empty((len(signs), len(signs)))
-        for at in range(0, len(signs), ROWS):
-            kernel[at : at + ROWS] = self.cross(vector, signs[at : at + ROWS])
+        rows = max(1, CACHED // len(signs))  # parts of all take much memory
+        for at in range(0, len(signs), rows):
+            kernel[at : at + rows] = self.cross(vector, signs[at : at + rows])
         _add_noise(kernel, self._split(vector)[0])
         return kernel
 

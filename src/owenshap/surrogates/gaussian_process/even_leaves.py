@@ -91,11 +91,11 @@ class _Factors(NamedTuple):
         return np.concatenate([self.even.coloured(even), self.odd.coloured(odd)])
 
 
-def with_leaves(parts: BothParts, start: Shared, sides: bool, rounds: int) -> Shared | None:
+def with_leaves(parts: BothParts, start: Shared, sides: bool) -> Shared | None:
     """Leaves that stand out, and parameters some steps on, in turns; None where there are none."""
     searched, seen = parts.some(TRIPLES.most_searched), parts.some(LEARNING.stages[0][0])
     search, found = LeafSearch(searched.signs, searched.values, sides), start
-    for _ in range(rounds):
+    for _ in range(TRIPLES.rounds):
         factors = found.factors(searched)
         if factors is None:
             return None

@@ -39,16 +39,17 @@ from owenshap.surrogates.gaussian_process.learning import (
 )
 from owenshap.surrogates.gaussian_process.leaves import Leaves
 from owenshap.surrogates.gaussian_process.members import without_folds
-from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, TRIPLES
+from owenshap.surrogates.gaussian_process.settings import (
+    ERRORS,
+    LEARNING,
+    PAIRS_EACH,
+    TRIPLES,
+)
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS as MOST_ODD_PAIRS
 
-# pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
-# numbers here
-PAIRS_SEEN, STEPS = 200, 15
+# of parameters: benchmarks/decisions.md#even-process has all numbers here
+STEPS = 15
 DIRECTIONS = 2  # along which interactions are largest, beside that of the odd part
-# rounds of the search for leaves at most, with few pairs and with many; with these also of the
-# search for products
-ROUNDS, ROUNDS_OF_MANY = 3, 5
 # of one fit: two factors, a kernel and an inverse take as much as one matrix of the odd process
 MOST_PAIRS = MOST_ODD_PAIRS // 2
 MOST_SEARCHED = 60  # players: of more there are too many products of four
@@ -239,7 +240,7 @@ class _Output:
         return len(self._target) >= ERRORS.more_than_each * self._signs.shape[1]
 
     def _learned(
-        self, vector: FloatArray, beside: Beside, steps: int, seen: int = PAIRS_SEEN
+        self, vector: FloatArray, beside: Beside, steps: int, seen: int = LEARNING.most
     ) -> _Fit | None:
         """Parameters by their likelihood; None where float64 has no factor for them."""
         return self._of(_steps(self._signs, self._target, vector, beside, steps, seen), beside)
@@ -251,11 +252,10 @@ class _Output:
     def _with_leaves(self, even: FloatArray, odd: FloatArray, sides: bool) -> EvenMean | None:
         """With leaves that both parts of the game share; None where they are not looked for."""
         pairs, n_players = self._signs.shape
-        if n_players > MOST_SEARCHED or pairs < TRIPLES.pairs_each * n_players or not self._unit:
+        if n_players > MOST_SEARCHED or pairs < PAIRS_EACH * n_players or not self._unit:
             return None
         parts = BothParts(self._signs, self._target, self._odd, self._unit)
-        rounds = ROUNDS_OF_MANY if self._many else ROUNDS
-        shared = with_leaves(parts, Shared(even, odd, Leaves.of(n_players)), sides, rounds)
+        shared = with_leaves(parts, Shared(even, odd, Leaves.of(n_players)), sides)
         mean = None if shared is None else leaf_mean(parts, shared, _fold(pairs))
         if shared is None or mean is None:
             return None
@@ -300,7 +300,7 @@ class _Output:
         first = np.repeat(DIRECTION_MEAN, len(found))
         vector = np.concatenate([first, plain.vector])
         # these matrices are twice as many
-        seen = PAIRS_SEEN if self._many else LEARNING.stages[0][0]
+        seen = LEARNING.most if self._many else LEARNING.stages[0][0]
         return self._learned(vector, beside, STEPS, seen)
 
     def _with_products(self, plain: _Fit) -> _Fit | None:
@@ -311,7 +311,7 @@ class _Output:
         if n_players > MOST_SEARCHED:
             return None
         search, fit = EvenSearch(self._signs, self._target), plain
-        for _ in range(ROUNDS_OF_MANY):
+        for _ in range(TRIPLES.rounds):
             before = fit.beside.products
             products = search.found(fit.factor, before)
             if not len(products):
@@ -374,7 +374,7 @@ def _steps(
     vector: FloatArray,
     beside: Beside,
     steps: int,
-    seen: int = PAIRS_SEEN,
+    seen: int = LEARNING.most,
 ) -> FloatArray:
     """Parameters some steps on, from so many pairs."""
     which = np.sort(spread_order(len(target))[:seen])

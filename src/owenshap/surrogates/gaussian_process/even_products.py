@@ -11,7 +11,8 @@ from math import comb
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.triples import CANDIDATES, GAIN_SHARE, Search, Triples
+from owenshap.surrogates.gaussian_process.settings import LEARNING
+from owenshap.surrogates.gaussian_process.triples import GAIN_SHARE, Search, Triples
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +68,13 @@ class EvenSearch(Search):
         """The products with the largest q, from C⁻¹y: half of them of two players, half of four."""
         n_players = self._signs.shape[1]
         first, second = self._first, self._second
-        best = _largest(np.abs(left @ self._of_two), CANDIDATES // 2)
+        best = _largest(np.abs(left @ self._of_two), LEARNING.most // 2)
         nobody = np.full(len(best), n_players)
         twos = np.stack([first[best], second[best], nobody, nobody], axis=1)
         # a product of four is one of two twos, in three ways: the one whose first two come first
         told = np.abs(self._of_two.T @ (self._of_two * left[:, None]))
         told[second[:, None] >= first] = 0.0
-        at = _largest(told.ravel(), CANDIDATES // 2)
+        at = _largest(told.ravel(), LEARNING.most // 2)
         one, other = np.unravel_index(at[told.ravel()[at] > 0], told.shape)
         fours = np.stack([first[one], second[one], first[other], second[other]], axis=1)
         return np.concatenate([twos, fours])

@@ -10,9 +10,6 @@ from scipy.linalg import blas, lapack
 from owenshap.support.arrays import FloatArray, IntArray
 
 JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
-# rows: a triangle of more is inverted by halves, most of it by products of matrices, which are
-# faster
-LEAF = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +45,7 @@ class Factor:
 
     def inverse(self) -> FloatArray:
         """K⁻¹, its lower triangle; above there is 0."""
-        inverse: FloatArray = lapack.dlauum(self._lower_inverse(), lower=1, overwrite_c=1)[0]
+        inverse: FloatArray = lapack.dlauum(_inverted(self.lower), lower=1, overwrite_c=1)[0]
         return inverse
 
     def whole_inverse(self) -> FloatArray:
@@ -63,7 +60,7 @@ class Factor:
         """L⁻¹; it may take the memory of the factor, which is of no use then."""
         if overwrite:
             return LowerInverse(lapack.dtrtri(self.lower, lower=1, overwrite_c=1)[0])
-        return LowerInverse(self._lower_inverse())
+        return LowerInverse(_inverted(self.lower))
 
     @property
     def log_determinant(self) -> float:
@@ -78,11 +75,6 @@ class Factor:
         loss = float(values @ weights) / 2 + self.log_determinant / 2
         by_kernel: FloatArray = blas.dsyr(-1.0, weights, a=self.inverse(), lower=1, overwrite_a=1).T
         return loss, by_kernel
-
-    def _lower_inverse(self) -> FloatArray:
-        inverse = np.zeros_like(self.lower)
-        _invert(self.lower, inverse)
-        return inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +100,15 @@ class LowerInverse:
         return solved
 
 
-def _invert(lower: FloatArray, inverse: FloatArray) -> None:
-    """The inverse of a lower triangle, into zeros."""
-    if len(lower) <= LEAF:
-        inverse[:] = lapack.dtrtri(lower, lower=1)[0]
-        return
-    half = len(lower) // 2
-    _invert(lower[:half, :half], inverse[:half, :half])
-    _invert(lower[half:, half:], inverse[half:, half:])
+def _inverted(lower: FloatArray) -> FloatArray:
+    """The inverse of a lower triangle, 0 above: by halves, since products of matrices are faster
+    than the inversion of one.
+    """
+    inverse, half = np.zeros_like(lower), len(lower) // 2
+    if not half:
+        return 1 / lower
+    for part in (slice(half), slice(half, None)):
+        inverse[part, part] = lapack.dtrtri(lower[part, part], lower=1)[0]
     below = blas.dtrmm(-1.0, inverse[:half, :half], lower[half:, :half], side=1, lower=1)
     inverse[half:, :half] = blas.dtrmm(1.0, inverse[half:, half:], below, lower=1, overwrite_b=1)
+    return inverse

@@ -7,8 +7,11 @@ import numpy as np
 from owenshap.designs.levels import gauss_legendre
 from owenshap.support.arrays import CACHED, FloatArray
 
-LARGEST_EXPONENT = 25.0**2  # whose exponential, and that of minus it, float64 has
-HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
+_FLOAT64 = np.finfo(np.float64)
+# whose exponential, and that of minus it, float64 has, with room for scales
+LARGEST_EXPONENT = -float(np.log(_FLOAT64.tiny / _FLOAT64.eps))
+# in a Gaussian kernel: exp(−ω²/2) of higher ones is rounding
+HIGHEST_FREQUENCY = float(np.sqrt(-2 * np.log(_FLOAT64.eps)))
 
 
 def gaussians(

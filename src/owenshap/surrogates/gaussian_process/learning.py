@@ -11,6 +11,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from owenshap.support.arrays import CACHED, ROUNDING, FloatArray, IntArray
 from owenshap.support.progress import pulse
+from owenshap.surrogates.base import ENOUGH_EACH
 from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.cost import (
     are_many,
@@ -18,7 +19,7 @@ from owenshap.surrogates.gaussian_process.cost import (
 )
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
-from owenshap.surrogates.gaussian_process.link import Link, coefficients, fit_link, link_of
+from owenshap.surrogates.gaussian_process.link import STEPS, Link, coefficients, fit_link, link_of
 from owenshap.surrogates.gaussian_process.members import (
     Learned,
     Mean,
@@ -41,7 +42,6 @@ from owenshap.surrogates.gaussian_process.parameters import (
 from owenshap.surrogates.gaussian_process.settings import (
     E_FOLD,
     ERRORS,
-    INDEX,
     LEARNING,
     TRIPLES,
 )
@@ -51,6 +51,12 @@ from owenshap.surrogates.gaussian_process.triples import Search, Triples
 # Of the mean square, the squared leave-one-out error from which on players who are all alike join:
 # benchmarks/decisions.md#lean-size-even-and-alike-parts.
 LARGE_ERROR = 0.03
+# Log likelihood per player: an index part that gains less by its first steps ends with them, since
+# more would teach it weights that mean nothing (benchmarks/decisions.md#index-part).
+HOPELESS = 0.5
+# Log likelihood per player past which nothing else is tried beside an index part, for the time:
+# links gain 17 and more, votes and networks up to 7: benchmarks/decisions.md#what-a-fit-takes.
+ALONE = 10.0
 
 
 class _Watch(Protocol):
@@ -89,7 +95,7 @@ class Learner:
         index = self._with_index(first, target, few)
         if index:
             loss = partial(self._minus_log_likelihood, target, few)
-            if loss(first) - loss(index[0].vector) > INDEX.alone * n_players:
+            if loss(first) - loss(index[0].vector) > ALONE * n_players:
                 return [Learned(first), *index]
         first = self.steps(first, target, LEARNING.stages[1:], few)
         triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
@@ -125,11 +131,9 @@ class Learner:
         triples = self._with_triples(
             vector, target, before[0].triples if before else Triples.none()
         )
-        seen = self.part(INDEX.link_pairs)[0]
+        seen = self.part(FILLED_AT_ONCE)[0]
         link = link_of(self.signs[seen], target[seen])
-        if link.gain < INDEX.link_gain * n_players or len(seen) < (
-            INDEX.link_pairs_each * n_players
-        ):
+        if not link.pays or len(seen) < ENOUGH_EACH * n_players:
             return [*triples, Learned(vector)]
         lowest, highest = np.array(bounds(n_players, True)).T
         starts = [*taught.index_starts(link.weights), _along(link, vector)]
@@ -147,14 +151,12 @@ class Learner:
         the game.
         """
         n_players = self.signs.shape[1]
-        count, steps = LEARNING.stages[0]
+        steps = LEARNING.stages[0][1]
         if even is None or len(target) > LEARNING.even_pairs:
             return self.steps(vector, target, LEARNING.stages[:1])
-        which, likelihood = self.part(self.seen(count, target))
-        values, part = target[which], even[which]
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:
-            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part)
+            return self.full.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], target, even)
 
         limits = bounds(n_players, False) + _even.BOUNDS
         return lowest_from(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
@@ -198,20 +200,16 @@ class Learner:
             return []
         which, likelihood = self.part(few)
         values = target[which]
-        before, losses = likelihood.loss(vector, values)[0], list[float]()
+        losses, steps = [likelihood.loss(vector, values)[0]], LEARNING.steps_on
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
-            steps, gain = INDEX.hopeless
-            hopeless = len(losses) == steps and before - losses[-1] < gain * n_players
-            quiet = (
-                len(losses) > INDEX.quiet_steps
-                and losses[-INDEX.quiet_steps - 1] - losses[-1] < INDEX.quiet * n_players
-            )
-            if hopeless or quiet:
+            # by so many steps values must get e times as likely, by the first ones far more
+            needed = HOPELESS * n_players if len(losses) == steps + 1 else 1
+            if len(losses) > steps and losses[-steps - 1] - losses[-1] < needed:
                 raise StopIteration
 
-        bent = self._minimised(few, guess, target, INDEX.steps, bounds(n_players, True), watch)
+        bent = self._minimised(few, guess, target, STEPS, bounds(n_players, True), watch)
         return [Learned(self.steps(bent, target, LEARNING.stages[1:], few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
@@ -224,13 +222,13 @@ class Learner:
         weights = coefficients(self.signs, target)
         weights /= np.sqrt(np.mean(np.square(self.signs @ weights))) + 1e-12
         straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
-        seen, needed = self.part(INDEX.link_pairs)[0], INDEX.link_pairs_each * n_players
+        seen, needed = self.part(FILLED_AT_ONCE)[0], ENOUGH_EACH * n_players
         if len(target) < needed and needed > LEARNING.stages[0][0]:
             return None  # weights of so many players would be found by chance
         if len(seen) < needed:
             return straight
         link = fit_link(self.signs[seen], target[seen], weights)
-        if link.gain < INDEX.link_gain * n_players:
+        if not link.pays:
             return None
         lowest, highest = np.array(bounds(n_players, True)).T
         guesses = [straight, np.clip(_along(link, vector), lowest + 1, highest - 1)]
@@ -403,7 +401,7 @@ def _in_place_of_products(
     """Less and less of the product part, and the triples that take its place, as long as values get
     likelier: triples are all that trees have, and the product part hides the small ones.
     """
-    for _ in range(TRIPLES.less_rounds):
+    for _ in range(TRIPLES.rounds):
         vector, triples = learned.vector.copy(), learned.triples
         vector[PRODUCT] -= E_FOLD
         factor = likelihood.with_triples(triples).factor(vector)

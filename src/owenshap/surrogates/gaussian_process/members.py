@@ -15,10 +15,6 @@ from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likeliho
 from owenshap.surrogates.gaussian_process.parameters import has_index
 from owenshap.surrogates.gaussian_process.triples import Triples
 
-# What the log likelihood must gain by an index part per player: so much it gains by learning
-# weights that mean nothing (benchmarks/decisions.md#index-part).
-INDEX_GAIN = 1.3
-
 
 class Learned(NamedTuple):
     """What is learned from values for one member of a mixture."""
@@ -71,14 +67,15 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
     """Posterior means, mixed by their leave-one-out errors to the power −4.
 
     One with an index part comes last; it has so many parameters that its leave-one-out error is too
-    low, and what counts is how much likelier it is: then it is alone, else it is left out.
+    low, and what counts is how much likelier it is: where its log likelihood gains more than 1 for
+    each weight, as Akaike counts them, it is alone, else it is left out.
     """
     if not found:
         return []
     prices = [_price(each.learned, n_players) for each in found]
     if has_index(found[-1].learned.vector, n_players):
         fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
-        alone = min(fits[:-1], default=np.inf) - fits[-1] > INDEX_GAIN * n_players
+        alone = min(fits[:-1], default=np.inf) - fits[-1] > n_players
         kept = slice(-1, None) if alone else slice(-1)
         found, prices = found[kept], prices[kept]
     shares = _shares([each.left_out for each in found], prices)

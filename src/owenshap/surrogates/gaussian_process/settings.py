@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owenshap.surrogates.base import ENOUGH_EACH
-
-# Pairs for each number that is learned from them, a triple's variance or a player's length: pixels
-# of 84 to 193 players have 1.1–1.4 × the error with fewer; 8 are no better.
-PAIRS_EACH = 5
+# Pairs for each player from which on triples are looked for, and for each number that is learned
+# from them, a triple's variance or a player's length: 3 have 1.1–1.4 × the error on pixels of 84 to
+# 193 players, and of triples 5 have 1.8 × at 9 n.
+PAIRS_EACH = 4
 # Of the logarithm of a scale, a factor of e: so much larger than the values an index part starts
 # along a link (0 has twice the error), and so much of the product part a round takes away for
 # triples to take its place (with 2 most boosted trees stay as they were).
@@ -34,6 +33,11 @@ class LearningSettings:
     steps_nearby: int = 8
 
     @property
+    def most(self) -> int:
+        """Pairs that steps of the likelihood see at most, beside triples."""
+        return self.stages[-1][0]
+
+    @property
     def steps_on(self) -> int:
         """Steps of the last stage, and from where it or a fit with fewer products ended."""
         return self.stages[-1][1]
@@ -48,41 +52,11 @@ class LearningSettings:
 class TripleSettings:
     """The search for products of three players: benchmarks/decisions.md#triples."""
 
-    # For each player, from which on triples are looked for.
-    pairs_each: int = 4
-    # With more of them there are too many triples for memory.
-    most_players: int = 100
     # Pairs that are searched, for the time of the factor.
     most_searched: int = 1600
-    # At most, as long as each finds more; 2 of them have 1.2 × the error on trees at 20 n.
+    # At most, as long as each finds more, and then with less of the product part each; 4 and 3 of
+    # them leave 3.6 and 10 × the error.
     rounds: int = 6
-    # At most, with less of the product part each: 3 leave 10 × the error, 6 take a tenth longer.
-    less_rounds: int = 4
-
-
-@dataclass(frozen=True)
-class IndexSettings:
-    """A function of one weighted sum: benchmarks/decisions.md#index-part and #link."""
-
-    # At most; 45 leave a logistic game at 3 × the error.
-    steps: int = 66
-    # (steps, log likelihood per player): an index part that gained less by then ends there.
-    hopeless: tuple[int, float] = (6, 0.5)
-    # Steps that end it where they gain little.
-    quiet_steps: int = 5
-    # Log likelihood per player that these steps must gain; without it a logistic game has
-    # 1.7–4.7 × the error.
-    quiet: float = 0.05
-    # Log likelihood per player past which nothing else is tried beside it, for the time: links gain
-    # 17 and more, votes and networks up to 7: benchmarks/decisions.md#what-a-fit-takes.
-    alone: float = 10.0
-    # For each player; with fewer, weights start from the linear fit, and of more than 64 players
-    # there are none: unanimity games of 150 players would have 4 × the error.
-    link_pairs_each: int = ENOUGH_EACH
-    # That the link is fitted to, at most, for its time.
-    link_pairs: int = 640
-    # Log likelihood per player over a linear fit, below which there is no index part.
-    link_gain: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -98,4 +72,4 @@ class ErrorSettings:
 
 
 LEARNING, TRIPLES = LearningSettings(), TripleSettings()
-INDEX, ERRORS = IndexSettings(), ErrorSettings()
+ERRORS = ErrorSettings()

@@ -14,13 +14,10 @@ import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.factor import Factor
-from owenshap.surrogates.gaussian_process.settings import PAIRS_EACH
+from owenshap.surrogates.gaussian_process.settings import LEARNING, PAIRS_EACH
 
 # Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
 GAIN_SHARE = 0.4
-# that are looked at closely, of all triples, at least, and as many as there are pairs: those along
-# which the values not explained yet are largest
-CANDIDATES = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +236,7 @@ class Search:
         return products(self._signs, candidates)
 
     def _candidates(self, left: FloatArray) -> IntArray:
-        """The triples with the largest q, from C⁻¹y."""
+        """The triples with the largest q, from C⁻¹y: as many as pairs, and as parameters see."""
         signs, n_players = self._signs, self._signs.shape[1]
         told = np.zeros((n_players, n_players, n_players))
         for first in range(n_players - 2):
@@ -247,7 +244,7 @@ class Search:
             told[first, first + 1 :, first + 1 :] = others.T @ (
                 others * (left * signs[:, first])[:, None]
             )
-        size, count = np.abs(told[tuple(self._all.T)]), max(CANDIDATES, len(signs))
+        size, count = np.abs(told[tuple(self._all.T)]), max(LEARNING.most, len(signs))
         if len(size) > count:
             return self._all[np.argpartition(-size, count)[:count]]
         return self._all
