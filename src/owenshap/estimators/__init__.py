@@ -15,4 +15,4 @@ __all__ = ["AXIOMS", "Estimator", "by_name", "combined_notes"]
 def by_name() -> dict[str, type[Estimator]]:
     """Every estimator in this package, by name."""
     classes = concrete(sys.modules[__name__], Estimator)  # type: ignore[type-abstract]
-    return {each.name: each for each in sorted(classes, key=lambda each: each.name)}
+    return {class_.name: class_ for class_ in sorted(classes, key=lambda each: each.name)}

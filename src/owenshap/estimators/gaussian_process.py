@@ -141,7 +141,8 @@ class GaussianProcess(FittedPairs):
         return Sets.of(with_complements(design.coalitions(np.arange(2, 2 + _half(count)))))
 
     def rest(self, design: Design, opening: Design, values: FloatArray) -> Design:
-        count, seen = self._count(design.n_players), len(opening) // 2 - 1
+        count = self._count(design.n_players)
+        seen = len(opening) // 2 - 1
         if takes_few_differences(values):
             more = design.coalitions(np.arange(2 + seen, 2 + count))
         else:
@@ -214,7 +215,8 @@ class Growing(Forward):
             return super().draw(n_players, rng, replicates)
         if self._seed is None:
             self._seed = int(rng.integers(1 << 62))
-        end, most = self._drawn + replicates * self._pairs, self.most * self._pairs
+        end = self._drawn + replicates * self._pairs
+        most = self.most * self._pairs
         for count in (min(FIRST_CHOSEN * n_players, most), most):
             if len(self._order) < min(end, count):
                 drawing = np.random.default_rng([self._seed, len(self._order)])
@@ -243,7 +245,8 @@ class Growing(Forward):
         self._confirmed = self._confirmed or within is None
         if fitted is self._fitted:
             return False
-        self._fitted, self._errors = fitted, fitted.standard_errors
+        self._fitted = fitted
+        self._errors = fitted.standard_errors
         return True
 
     @property
@@ -318,7 +321,8 @@ def next_pairs(coalitions: BoolArray, values: FloatArray, count: int) -> BoolArr
     """One coalition of each of so many pairs (count, n) that are not among these coalitions, and
     say most after them.
     """
-    n_players, packed = coalitions.shape[1], pack(coalitions)
+    n_players = coalitions.shape[1]
+    packed = pack(coalitions)
     rng = np.random.default_rng(packed.reshape(-1).tolist())  # as random as what was drawn
     drawn = even_pairs(n_players, LEARNED_CANDIDATES, rng)
     known = {row.tobytes() for row in packed}

@@ -104,11 +104,14 @@ class GaussianProcessCorrected(Estimator):
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         batches = count // (self.pairs or 1)
-        drawn, total = coalitions[2 : 2 + count], values[0] - values[1]
+        drawn = coalitions[2 : 2 + count]
+        total = values[0] - values[1]
         if design.n_players == 1:
             return Reduced(np.broadcast_to(total, (batches, 1, len(total))).copy())
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
-        corrected, weights, notes = [], [], []
+        corrected = []
+        weights = []
+        notes = []
         for first, last, (expected, shares, noted) in self._forward(coalitions, values, batches):
             step = at_once(self.pairs or 1, design.n_players)
             for some in range(first, last, step):
@@ -171,7 +174,8 @@ class GaussianProcessCorrected(Estimator):
             None,
         )
         start: Any = None
-        at, after = 0, max(1, batches // 8)
+        at = 0
+        after = max(1, batches // 8)
         while at < batches:
             after = min(after, batches)
             yield at, after, fitted
@@ -179,10 +183,12 @@ class GaussianProcessCorrected(Estimator):
             if after < batches and (start is None or seen <= MOST_FITTED):
                 known = np.r_[0:2, 2 : 2 + seen, 2 + count : 2 + count + seen]
                 surrogate = self._surrogate.fit(coalitions[known], values[known], start)
-                start, centre = surrogate.start, (values[0] + values[1]) / 2
+                start = surrogate.start
+                centre = (values[0] + values[1]) / 2
                 odd = partial(_odd_values, surrogate, centre)
                 fitted = (odd, surrogate.shapley_values, surrogate.notes)
-            at, after = after, max(after + 1, int(GROWTH * after))
+            at = after
+            after = max(after + 1, int(GROWTH * after))
 
 
 def _odd_values(surrogate: FittedSurrogate, centre: FloatArray, sets: BoolArray) -> FloatArray:
@@ -199,7 +205,8 @@ def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
     batches = _as_few_where_at_odds(batches, weights, mean)
     # As good as so many batches of equal weight: fewer than there are, which the interval's
     # Student's t will not know.
-    equal, count = 1 / float(shares @ shares), len(shares)
+    equal = 1 / float(shares @ shares)
+    count = len(shares)
     widening = 1.0
     if equal > 2 and count > 2:
         widening = (
@@ -231,8 +238,8 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
     if not len(at_odds):
         return batches
     shares = weights / weights.sum()
-    own = np.array([shares[stretch].sum() for stretch in stretches])
-    thirds = (3 * (np.cumsum(own) - own / 2)).astype(int)
+    of_stretch = np.array([shares[stretch].sum() for stretch in stretches])
+    thirds = (3 * (np.cumsum(of_stretch) - of_stretch / 2)).astype(int)
     parts = [
         np.concatenate([stretches[each] for each in np.flatnonzero(thirds == third)])
         for third in np.unique(thirds)

@@ -167,18 +167,19 @@ class Pairs:
         """Outputs that are the one before, which is none of them, times −1 but for a constant: the
         second of two classes.
         """
-        found: list[int] = []
+        mirrored: list[int] = []
         for k in range(1, len(self.centre)):
             values = np.stack([self.odd[:, k - 1 : k + 1], self.even[:, k - 1 : k + 1]])
             opposed = np.abs(values.sum(axis=2)).max() <= SINGLE_PRECISION * np.abs(values).max()
-            if opposed and k - 1 not in found:
-                found.append(k)
-        return found
+            if opposed and k - 1 not in mirrored:
+                mirrored.append(k)
+        return mirrored
 
 
 def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     """The pairs among these coalitions (m, n) with these values (m, k)."""
-    coalitions, values = np.asarray(coalitions), np.asarray(values, np.float64)
+    coalitions = np.asarray(coalitions)
+    values = np.asarray(values, np.float64)
     _check(coalitions, values)
     n_players = coalitions.shape[1]
     sizes = np.count_nonzero(coalitions, axis=1)
@@ -200,7 +201,8 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
         raise InputError(
             "coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice
         )
-    here, there = means[0][0][kept], means[1][0][kept]
+    here = means[0][0][kept]
+    there = means[1][0][kept]
     mean = (here + there) / 2
     return Pairs(
         np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members)

@@ -95,22 +95,24 @@ class CrossValidated(Surrogate):
 
     def _refits(self, pairs: Pairs, fitted: FittedSurrogate) -> bool:
         """Whether it is fitted again; with fewer pairs than players nothing can be told."""
-        count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
+        count = len(pairs.odd) - 1
+        n_players = pairs.signs.shape[1]
         few = n_players <= count <= most_refitted(n_players)
         return self.refitted and (few or (count >= n_players and bool(fitted.flexible.any())))
 
     def _best(self, errors: FloatArray) -> IntArray:
         """The candidate of each output, from squared errors (3, k)."""
-        own, linear, equal = errors
+        process, linear, equal = errors
         margin = COUNTED * MARGIN if self.chosen else MARGIN
         other = np.where(equal < linear, 2, 1)
-        best: IntArray = np.where(np.minimum(linear, equal) < margin * own, other, 0)
+        best: IntArray = np.where(np.minimum(linear, equal) < margin * process, other, 0)
         return best
 
     def _choice(
         self, pairs: Pairs, candidates: list[FittedSurrogate], within: FloatArray | None = None
     ) -> FittedChoice:
-        count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
+        count = len(pairs.odd) - 1
+        n_players = pairs.signs.shape[1]
         fitted = candidates[0]
         few = count <= most_refitted(n_players)
         again = self._again(pairs, fitted, few, within) if self._refits(pairs, fitted) else None
@@ -118,7 +120,7 @@ class CrossValidated(Surrogate):
         if again is not None and few:
             errors = np.where(again.suspect, again.squares / count, errors)
         elif count >= n_players:
-            left_out = [each.leave_one_out[1:] for each in candidates]
+            left_out = [candidate.leave_one_out[1:] for candidate in candidates]
             errors = np.stack([column_sums(np.square(each)) / count for each in left_out])
         errors[0, _failed(fitted, pairs)] = np.inf
         chosen = self._best(errors)
@@ -135,11 +137,13 @@ class CrossValidated(Surrogate):
         With few pairs one fold tells of doubts. With more, flexible parameters move without each
         fold, which takes a fraction of a fit; they are in doubt where values take few levels.
         """
-        folds, kept = list[_WithoutFold](), np.square(fitted.leave_fold_out)
+        folds = list[_WithoutFold]()
+        kept = np.square(fitted.leave_fold_out)
         suspect = np.zeros_like(fitted.flexible)
         if few:
             folds.append(self._without_fold(pairs, 0))
-            first, apart = folds[0].values[None], folds[0].squares
+            first = folds[0].values[None]
+            apart = folds[0].squares
             suspect = apart[0] > SUSPECT * apart[2]
             missed = apart[0] > UNUSUAL * column_sums(kept[fold_of(len(kept)) == 0])
         else:
@@ -153,11 +157,11 @@ class CrossValidated(Surrogate):
         doubted = suspect | missed
         if doubted.any():
             folds += [self._without_fold(pairs, each) for each in range(len(folds), FOLDS)]
-            squares = np.sum([each.squares for each in folds], axis=0)
+            squares = np.sum([fold.squares for fold in folds], axis=0)
         # of no other output, whatever fits were made for these
         by_heart = doubted & (squares[0] > UNUSUAL * column_sums(kept))
         squares[2, by_heart] *= COUNTED
-        values = np.stack([each.values for each in folds]) if by_heart.any() else first
+        values = np.stack([fold.values for fold in folds]) if by_heart.any() else first
         if not by_heart.all():
             values = np.where(by_heart, values, fitted.moved_without_folds)
         return _Again(squares, values, suspect, by_heart | fitted.flexible)
@@ -165,15 +169,11 @@ class CrossValidated(Surrogate):
     def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
         """What comes out without this fold of the pairs."""
         away = fold_of(len(pairs.odd)) == number
-        signs, known, mean = (
-            pairs.signs[~away] > 0,
-            pairs.odd[~away],
-            (pairs.centre + pairs.even)[~away],
-        )
-        coalitions, values = (
-            np.concatenate([signs, ~signs]),
-            np.concatenate([mean + known, mean - known]),
-        )
+        signs = pairs.signs[~away] > 0
+        known = pairs.odd[~away]
+        mean = (pairs.centre + pairs.even)[~away]
+        coalitions = np.concatenate([signs, ~signs])
+        values = np.concatenate([mean + known, mean - known])
         fits = [
             surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate())
         ]
@@ -248,12 +248,12 @@ class FittedChoice(FittedSurrogate):
         if at == 0:
             notes = self.candidates[0].notes
             return "" if notes is None else notes[output]
-        found, better = np.sqrt(self.errors[[0, at], output])
+        error, better = np.sqrt(self.errors[[0, at], output])
         reason = (
-            f"predicts left-out pairs no better than {NAMES[at]} (error {found:.2g} against "
+            f"predicts left-out pairs no better than {NAMES[at]} (error {error:.2g} against "
             f"{better:.2g})"
         )
-        if not np.isfinite(found):
+        if not np.isfinite(error):
             reason = "could not be fitted"
         return f"{self.preferred} {reason}: the values are those of {NAMES[at]}"
 
@@ -311,20 +311,20 @@ class FittedChoice(FittedSurrogate):
         """What the preferred fit leaves of each output (k,), as a share of what sizes alone
         leave.
         """
-        own, sizes = (
+        fitted, sizes = (
             column_sums(np.square(self.candidates[at].leave_one_out[1:])) for at in (0, 2)
         )
-        less = own < sizes
-        return np.where(less, own / np.where(less, sizes, 1.0), 1.0)
+        less = fitted < sizes
+        return np.where(less, fitted / np.where(less, sizes, 1.0), 1.0)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         return self._picked(lambda each: each.values(coalitions))
 
     def _picked(self, of: Callable[[FittedSurrogate], FloatArray]) -> FloatArray:
         """For each output what its candidate has."""
-        found = {at: of(self.candidates[at]) for at in np.unique(self.chosen).tolist()}
-        picked = np.empty_like(next(iter(found.values())))
-        for at, values in found.items():
+        parts = {at: of(self.candidates[at]) for at in np.unique(self.chosen).tolist()}
+        picked = np.empty_like(next(iter(parts.values())))
+        for at, values in parts.items():
             picked[..., self.chosen == at] = values[..., self.chosen == at]
         return picked
 
@@ -357,12 +357,12 @@ class EqualShares(FittedLinear):
 
 def _equal_shares(pairs: Pairs) -> EqualShares:
     n_players = pairs.signs.shape[1]
-    left_out = pairs.odd - _by_size(pairs, np.ones(len(pairs.odd), np.bool_), own=1)
+    left_out = pairs.odd - _by_size(pairs, np.ones(len(pairs.odd), np.bool_), left_out=1)
     left_out[0] = 0
     return EqualShares(np.tile(pairs.total / n_players, (n_players, 1)), pairs, left_out)
 
 
-def _by_size(pairs: Pairs, known: BoolArray, own: int = 0) -> FloatArray:
+def _by_size(pairs: Pairs, known: BoolArray, left_out: int = 0) -> FloatArray:
     """What sizes alone say of every pair: the mean over the known pairs of its size, without itself
     where `own` is 1.
 
@@ -371,10 +371,10 @@ def _by_size(pairs: Pairs, known: BoolArray, own: int = 0) -> FloatArray:
     n_players = pairs.signs.shape[1]
     sums = np.zeros((n_players + 1, len(pairs.total)))
     np.add.at(sums, pairs.sizes[known], pairs.odd[known])
-    counts = np.bincount(pairs.sizes[known], minlength=n_players + 1)[pairs.sizes, None] - own
+    counts = np.bincount(pairs.sizes[known], minlength=n_players + 1)[pairs.sizes, None] - left_out
     shares = (pairs.sizes[:, None] - n_players / 2) / n_players * pairs.total
     return np.where(
-        counts > 0, (sums[pairs.sizes] - own * pairs.odd) / np.maximum(counts, 1), shares
+        counts > 0, (sums[pairs.sizes] - left_out * pairs.odd) / np.maximum(counts, 1), shares
     )
 
 

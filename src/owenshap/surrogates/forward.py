@@ -41,7 +41,8 @@ class Forward:
     def __init__(self, surrogate: Surrogate, n_players: int, pairs: int) -> None:
         self.first = -(-ENOUGH_EACH * n_players // pairs)
         """Replicates whose pairs serve for the first fit alone."""
-        self._surrogate, self._pairs = surrogate, pairs
+        self._surrogate = surrogate
+        self._pairs = pairs
         self._chances: FloatArray | None = None  # of the sizes 1 … n − 1; None: all alike
         self._coalitions: list[BoolArray] = []
         self._values: list[FloatArray] = []
@@ -66,12 +67,15 @@ class Forward:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what `state` gave, and fit again as it was fitted: the same bits."""
         self._ends = None if state["ends"] is None else tuple(state["ends"])
-        coalitions, values = list(state["coalitions"]), list(state["values"])
+        coalitions = list(state["coalitions"])
+        values = list(state["values"])
         for batches in state["fits"]:
-            self._coalitions, self._values = coalitions[:batches], values[:batches]
+            self._coalitions = coalitions[:batches]
+            self._values = values[:batches]
             self._seen = sum(map(len, self._coalitions)) // 2
             self._fit()
-        self._coalitions, self._values = coalitions, values
+        self._coalitions = coalitions
+        self._values = values
         self._seen = sum(map(len, coalitions)) // 2
         self._lowest = state["lowest"]
         self._highest = state["highest"]
@@ -97,7 +101,8 @@ class Forward:
         """
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
-        drawn, odd = coalitions[2 : 2 + count], (values[2 : 2 + count] - values[2 + count :]) / 2
+        drawn = coalitions[2 : 2 + count]
+        odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         self._keep(coalitions, values, count)
         step = self._pairs * at_once(self._pairs, design.n_players)
         parts = [
@@ -108,7 +113,8 @@ class Forward:
 
     def _corrected(self, drawn: BoolArray, odd: FloatArray, ends: FloatArray) -> FloatArray:
         """Replicates of some pairs, from the odd part there and the values of the ends."""
-        n_players, shares = drawn.shape[1], (ends[0] - ends[1]) / drawn.shape[1]
+        n_players = drawn.shape[1]
+        shares = (ends[0] - ends[1]) / drawn.shape[1]
         if self._fitted is None:
             residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - n_players) / 2 * shares
             base = np.broadcast_to(shares, (n_players, len(shares)))
@@ -158,10 +164,8 @@ class Forward:
         assert self._ends is not None
         start = None if self._fitted is None else self._fitted.start
         ends, at_ends = self._ends
-        coalitions, values = (
-            np.concatenate([ends, *self._coalitions]),
-            np.concatenate([at_ends, *self._values]),
-        )
+        coalitions = np.concatenate([ends, *self._coalitions])
+        values = np.concatenate([at_ends, *self._values])
         self._fitted = self._surrogate.fit(coalitions, values, start)
         self._chances = _chances_of_sizes(
             pairs_of(coalitions, values).sizes[1:], self._fitted.leave_one_out[1:], ends.shape[1]

@@ -59,7 +59,8 @@ class FittedLinear(FittedSurrogate):
 
     @property
     def leave_fold_out(self) -> FloatArray:
-        pairs, fold = self.pairs, fold_of(len(self.pairs.signs))
+        pairs = self.pairs
+        fold = fold_of(len(self.pairs.signs))
         left_out = np.zeros_like(pairs.odd)
         for number, coefficients in enumerate(self.without_folds):
             which = fold == number
@@ -92,7 +93,8 @@ class _System(NamedTuple):
     @classmethod
     def of(cls, pairs: Pairs) -> _System:
         shares = pairs.total / pairs.signs.shape[1]
-        signs, weights = pairs.signs[1:], np.sqrt(_weights(pairs))[:, None]
+        signs = pairs.signs[1:]
+        weights = np.sqrt(_weights(pairs))[:, None]
         away = pairs.odd[1:] - signs.sum(axis=1, keepdims=True) / 2 * shares
         moved = (signs - signs.mean(axis=1, keepdims=True)) / 2
         return cls(shares, moved * weights, away * weights)
@@ -115,8 +117,10 @@ def _without_folds(pairs: Pairs) -> FloatArray:
     of players or of pairs, whichever are fewer.
     """
     system = _System.of(pairs)
-    moved, away, fold = system.moved, system.away, fold_of(len(pairs.signs))[1:]
-    found = np.empty((FOLDS, *pairs.signs.shape[1:], len(pairs.total)))
+    moved = system.moved
+    away = system.away
+    fold = fold_of(len(pairs.signs))[1:]
+    values = np.empty((FOLDS, *pairs.signs.shape[1:], len(pairs.total)))
     by_players = moved.T @ moved if len(moved) >= moved.shape[1] else None
     by_pairs = moved @ moved.T if by_players is None else None
     for number in range(FOLDS):
@@ -129,15 +133,16 @@ def _without_folds(pairs: Pairs) -> FloatArray:
             left = by_pairs[np.ix_(kept, kept)]
             operator = moved[kept].T @ np.linalg.pinv(left, rcond=ROUNDING, hermitian=True)
         moves = times_columns(operator, away[kept])
-        found[number] = efficient(system.shares + moves, pairs.total)
-    return found
+        values[number] = efficient(system.shares + moves, pairs.total)
+    return values
 
 
 def _weights(pairs: Pairs) -> FloatArray:
     """Weight of each pair but the first: 1/(s (n − s)) per size and side, over the pairs of that
     size.
     """
-    sizes, n_players = pairs.sizes[1:], pairs.signs.shape[1]
+    sizes = pairs.sizes[1:]
+    n_players = pairs.signs.shape[1]
     counts = np.bincount(sizes, minlength=n_players + 1)
     sides = np.where(2 * sizes == n_players, 1, 2)
     weights: FloatArray = sides / (sizes * (n_players - sizes) * counts[sizes])

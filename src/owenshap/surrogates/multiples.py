@@ -99,7 +99,10 @@ class FittedMultiples(FittedSurrogate):
     @property
     def without_folds(self) -> FloatArray:
         return np.stack(
-            [efficient(each * self.times, self.pairs.total) for each in self.fitted.without_folds]
+            [
+                efficient(without_fold * self.times, self.pairs.total)
+                for without_fold in self.fitted.without_folds
+            ]
         )
 
     @property

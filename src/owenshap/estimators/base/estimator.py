@@ -212,7 +212,7 @@ class Estimator(ABC):
 
 def combined_notes(notes: Iterable[Notes]) -> Notes:
     """Several notes of the same outputs as one, each once."""
-    said = [each for each in notes if each is not None]
+    said = [note for note in notes if note is not None]
     if not said:
         return None
     return tuple("; ".join(dict.fromkeys(filter(None, each))) for each in zip(*said, strict=True))

@@ -34,14 +34,15 @@ class _Prospect:
         """How much of the variance of the Shapley values each candidate's value would take away,
         (m,).
         """
-        told = np.square(self.along).sum(axis=1) / np.maximum(np.diagonal(self.between), NOISE)
-        worth: FloatArray = self.share * told / self.variance
+        explained = np.square(self.along).sum(axis=1) / np.maximum(np.diagonal(self.between), NOISE)
+        worth: FloatArray = self.share * explained / self.variance
         return worth
 
     def learn(self, at: int) -> None:
         """A candidate's value is known."""
         scale = np.sqrt(self.between[at, at])
-        column, direction = self.between[:, at] / scale, self.along[at] / scale
+        column = self.between[:, at] / scale
+        direction = self.along[at] / scale
         self.variance = max(self.variance - float(direction @ direction), 1e-9)
         self.between = self.between - np.outer(column, column)
         self.along = self.along - np.outer(column, direction)
@@ -64,7 +65,7 @@ def most_telling(
     prospects = [_prospect(share, vector, seen, candidates) for share, vector in shares]
     chosen = np.zeros(count, np.int64)
     for at in range(count):
-        worth = np.sum([each.worth for each in prospects], axis=0)
+        worth = np.sum([prospect.worth for prospect in prospects], axis=0)
         worth[chosen[:at]] = -1.0  # never again
         chosen[at] = np.argmax(worth)
         for each in prospects:
@@ -75,20 +76,20 @@ def most_telling(
 def _prospect(
     share: float, vector: FloatArray, seen: FloatArray, candidates: FloatArray
 ) -> _Prospect:
-    known, others = Likelihood(seen), Likelihood(candidates)
-    kernel, between = known.cross(vector, seen), others.cross(vector, candidates)
+    known = Likelihood(seen)
+    others = Likelihood(candidates)
+    kernel = known.cross(vector, seen)
+    between = others.cross(vector, candidates)
     scale = float(np.mean(np.diagonal(kernel)))
-    kernel, between = (
-        kernel / scale + NOISE * np.eye(len(seen)),
-        between / scale + NOISE * np.eye(len(candidates)),
-    )
+    kernel = kernel / scale + NOISE * np.eye(len(seen))
+    between = between / scale + NOISE * np.eye(len(candidates))
     lower = np.linalg.cholesky(kernel)
-    told = solve_triangular(lower, known.shapley(vector) / scale, lower=True)
+    along = solve_triangular(lower, known.shapley(vector) / scale, lower=True)
     across = solve_triangular(lower, known.cross(vector, candidates).T / scale, lower=True)
-    variance = float(known.shapley_priors(vector).sum()) / scale - float(np.square(told).sum())
+    variance = float(known.shapley_priors(vector).sum()) / scale - float(np.square(along).sum())
     return _Prospect(
         share,
         max(variance, 1e-9),
         between - across.T @ across,
-        others.shapley(vector) / scale - across.T @ told,
+        others.shapley(vector) / scale - across.T @ along,
     )

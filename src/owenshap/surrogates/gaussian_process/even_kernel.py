@@ -111,7 +111,8 @@ class EvenLikelihood:
 
     def loss(self, vector: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient."""
-        (p, bends), signs = self._split(vector), self.signs
+        (p, bends) = self._split(vector)
+        signs = self.signs
         parts = _parts(p, bends, signs, signs)
         kernel = _summed(p, parts)
         kernel += self._of_size(p, self._size)
@@ -137,13 +138,15 @@ class EvenLikelihood:
         """By all parameters, from derivatives by the upper triangle of K; takes the memory of
         parts.
         """
-        total, signs = float(p.lengths.sum()), self.signs
+        total = float(p.lengths.sum())
+        signs = self.signs
         inner, near, far, plus, minus, bent = parts
         for each in (near, far, plus, minus):
             np.multiply(each, by_kernel, out=each)
         leans = _leaning(p, signs)
         # of a pair in both places: its row of the triangle, and its column
-        along, across = leans @ near + leans @ near.T, (leans @ far + leans @ far.T)[::-1]
+        along = leans @ near + leans @ near.T
+        across = (leans @ far + leans @ far.T)[::-1]
         # 2 Σ_b near sinh(c + c′) + far sinh(c − c′)
         by_tilt = leans[0] * (along[0] + across[0]) - leans[1] * (along[1] + across[1])
         by_tilt *= p.product / 4
@@ -168,7 +171,8 @@ class EvenLikelihood:
             float(np.vdot(by_sizes, table)),
             float(np.vdot(by_sizes, slope)),
         ]
-        by_scale, by_steep = [], []
+        by_scale = []
+        by_steep = []
         for (_, weights), halves in zip(bends, bent, strict=True):
             one, other = (np.multiply(half, by_kernel, out=half) for half in halves)
             by_scale.append(float(one.sum() + other.sum()))
@@ -214,7 +218,9 @@ def bends_of(vector: FloatArray, directions: FloatArray) -> list[Bend]:
     """Those of each direction."""
     count = len(directions)
     scales, steep = np.exp(vector[: 2 * count]).reshape(2, count)
-    return [Bend(*each) for each in zip(scales.tolist(), steep[:, None] * directions, strict=True)]
+    return [
+        Bend(*scale) for scale in zip(scales.tolist(), steep[:, None] * directions, strict=True)
+    ]
 
 
 def lengths_of(signs: FloatArray) -> slice:
@@ -224,8 +230,8 @@ def lengths_of(signs: FloatArray) -> slice:
 
 def even_bounds(n_players: int, directions: int) -> list[tuple[float, float]]:
     """Lowest and highest of every parameter."""
-    own = [INDEX_BOUNDS] * directions + [STEEPNESS_BOUNDS] * directions
-    return own + bounds(n_players, False)
+    of_directions = [INDEX_BOUNDS] * directions + [STEEPNESS_BOUNDS] * directions
+    return of_directions + bounds(n_players, False)
 
 
 def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArray) -> _Parts:
@@ -245,7 +251,8 @@ def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArra
     else:
         np.exp(-(inner + total) / 2, out=far)
     inner /= total
-    leans, leans_too = p.product / 4 * _leaning(p, some).T, _leaning(p, others)
+    leans = p.product / 4 * _leaning(p, some).T
+    leans_too = _leaning(p, others)
     np.matmul(leans, leans_too, out=plus)
     plus *= near
     np.matmul(leans, leans_too[::-1], out=minus)

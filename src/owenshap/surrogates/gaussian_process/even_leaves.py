@@ -63,10 +63,12 @@ class Shared(NamedTuple):
 
     def stepped(self, parts: BothParts) -> Shared:
         """Parameters some steps on, of each kernel for itself."""
-        n_players, nothing = parts.signs.shape[1], np.zeros((0, parts.signs.shape[1]))
+        n_players = parts.signs.shape[1]
+        nothing = np.zeros((0, parts.signs.shape[1]))
         even = EvenLikelihood(parts.signs, Beside(nothing, self.leaves.even()))
         odd = Likelihood(parts.signs).with_triples(self.leaves.odd(parts.unit))
-        of_even, of_odd = partial(even.loss, values=parts.even), partial(odd.loss, values=parts.odd)
+        of_even = partial(even.loss, values=parts.even)
+        of_odd = partial(odd.loss, values=parts.odd)
         return Shared(
             lowest_from(of_even, self.even, even_bounds(n_players, 0), STEPS),
             lowest_from(of_odd, self.odd, bounds(n_players, False), STEPS),
@@ -93,20 +95,22 @@ class _Factors(NamedTuple):
 
 def with_leaves(parts: BothParts, start: Shared, sides: bool) -> Shared | None:
     """Leaves that stand out, and parameters some steps on, in turns; None where there are none."""
-    searched, seen = parts.some(TRIPLES.most_searched), parts.some(LEARNING.stages[0][0])
-    search, found = LeafSearch(searched.signs, searched.values, sides), start
+    searched = parts.some(TRIPLES.most_searched)
+    seen = parts.some(LEARNING.stages[0][0])
+    search = LeafSearch(searched.signs, searched.values, sides)
+    best = start
     for _ in range(TRIPLES.rounds):
-        factors = found.factors(searched)
+        factors = best.factors(searched)
         if factors is None:
             return None
-        before = len(found.leaves)
-        leaves = search.found(factors, found.leaves)
+        before = len(best.leaves)
+        leaves = search.found(factors, best.leaves)
         if not len(leaves):
             return None
-        found = found._replace(leaves=leaves).stepped(seen)
+        best = best._replace(leaves=leaves).stepped(seen)
         if len(leaves) <= before:
             break
-    return found
+    return best
 
 
 class LeafMean(NamedTuple):
@@ -133,15 +137,16 @@ def leaf_mean(parts: BothParts, shared: Shared, fold: IntArray) -> LeafMean | No
     if within is None:
         return None
     values = factors.whitened(parts.values[:, None])[:, 0]
-    told = within.solve(along.T @ values)
-    weights = factors.coloured(values - along @ told)
+    amounts = within.solve(along.T @ values)
+    weights = factors.coloured(values - along @ amounts)
     inverse = _Inverse.of(factors, along, within)
     left = inverse.left_out_folds(weights, fold)
-    less, told_less = inverse.solve(left), within.solve(inverse.leaves.T @ left)
+    less = inverse.solve(left)
+    told_less = within.solve(inverse.leaves.T @ left)
     count = len(parts.even)
     return LeafMean(
         np.concatenate([weights[:count, None], less[:count]], axis=1),
-        roots[:, None] * np.concatenate([told[:, None], told_less], axis=1),
+        roots[:, None] * np.concatenate([amounts[:, None], told_less], axis=1),
         inverse.left_out(weights)[:count],
     )
 
@@ -158,7 +163,8 @@ class _Inverse(NamedTuple):
 
     @classmethod
     def of(cls, factors: _Factors, along: FloatArray, within: Factor) -> _Inverse:
-        even, odd = factors.even.inverted(), factors.odd.inverted()
+        even = factors.even.inverted()
+        odd = factors.odd.inverted()
         first, second = np.split(along, 2)
         leaves = np.concatenate([even.inverse.T @ first, odd.inverse.T @ second])
         return cls(even, odd, leaves, within.whitened(leaves.T).T)
@@ -185,7 +191,8 @@ class _Inverse(NamedTuple):
         left = np.zeros((len(weights), FOLDS))
         for number in range(FOLDS):
             which = np.flatnonzero(fold == number)
-            both, count = np.concatenate([which, len(fold) + which]), len(which)
+            both = np.concatenate([which, len(fold) + which])
+            count = len(which)
             block = -self.change[both] @ self.change[both].T
             block[:count, :count] += self.even.block(which)
             block[count:, count:] += self.odd.block(which)

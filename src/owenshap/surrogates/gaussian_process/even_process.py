@@ -79,7 +79,8 @@ class EvenMean:
         """That of the values times a factor."""
         again = tuple(each.times(factor) for each in self.again)
         leaves = None if self.leaves is None else (self.leaves[0], factor * self.leaves[1])
-        weights, left_out = factor * self.weights, factor * self.left_out
+        weights = factor * self.weights
+        left_out = factor * self.left_out
         return replace(self, weights=weights, left_out=left_out, again=again, leaves=leaves)
 
     def of(self, signs: FloatArray) -> semivalues.Mean:
@@ -123,7 +124,8 @@ class FittedEven:
         """
         left = np.zeros(len(self.pairs.centre))
         for k, means in self.means.items():
-            even, left_out = self.pairs.even[:, k], sum(mean.left_out for mean in means)
+            even = self.pairs.even[:, k]
+            left_out = sum(mean.left_out for mean in means)
             spread = float(np.sum(np.square(even - even.mean())))
             left[k] = min(1.0, float(np.sum(np.square(left_out))) / spread)
         return left
@@ -132,13 +134,14 @@ class FittedEven:
         self, of: Callable[[semivalues.Mean], FloatArray], shape: tuple[int, ...]
     ) -> tuple[FloatArray, FloatArray]:
         outputs = len(self.pairs.centre)
-        whole, without = np.zeros((*shape, outputs)), np.zeros((FOLDS, *shape, outputs))
+        whole = np.zeros((*shape, outputs))
+        without = np.zeros((FOLDS, *shape, outputs))
         for k, means in self.means.items():
             for mean in means:
-                found = of(mean.of(self.pairs.signs))
-                whole[..., k] += found[..., 0]
+                answers = of(mean.of(self.pairs.signs))
+                whole[..., k] += answers[..., 0]
                 if not mean.again:
-                    without[..., k] += np.moveaxis(found[..., :1] - found[..., 1:], -1, 0)
+                    without[..., k] += np.moveaxis(answers[..., :1] - answers[..., 1:], -1, 0)
                 for fold, each in enumerate(mean.again):
                     stay = _fold(len(self.pairs.signs)) != fold
                     without[fold, ..., k] += of(each.of(self.pairs.signs[stay]))[..., 0]
@@ -149,16 +152,18 @@ def fit_even(pairs: Pairs) -> FittedEven:
     """The even process of each output; of some of the pairs where they are very many."""
     if len(pairs.odd) > MOST_PAIRS:
         some = np.sort(spread_order(len(pairs.odd))[:MOST_PAIRS])
-        signs, odd, even = pairs.signs[some], pairs.odd[some], pairs.even[some]
+        signs = pairs.signs[some]
+        odd = pairs.odd[some]
+        even = pairs.even[some]
         pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
     means: dict[int, tuple[EvenMean, ...]] = {}
     mirrors = pairs.mirrors
     for k in range(len(pairs.centre)):
-        found = _Output(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
+        output = _Output(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
         if k in mirrors and k - 1 in means:
             means[k] = tuple(mean.times(-1.0) for mean in means[k - 1])
-        elif not found.constant:
-            means[k] = found.means()
+        elif not output.constant:
+            means[k] = output.means()
     return FittedEven(pairs, means)
 
 
@@ -178,7 +183,8 @@ class _Output:
         self._scale = float(np.sqrt(np.mean(np.square(apart))))
         size = float(np.sqrt(np.mean(np.square(odd))))
         self.constant = self._scale <= JITTER * max(size, float(np.abs(even).max()))
-        self._signs, self._odd = signs, odd / (size or 1.0)
+        self._signs = signs
+        self._odd = odd / (size or 1.0)
         self._target = apart / (self._scale or 1.0)
         self._unit = size / (self._scale or 1.0)
 
@@ -280,7 +286,8 @@ class _Output:
         self, fit: _Fit, lengths: FloatArray, in_proportion: bool = False
     ) -> _Fit | None:
         """A fit with these log lengths (n,), or with others of its own mean in their proportion."""
-        vector, at = fit.vector.copy(), lengths_of(self._signs)
+        vector = fit.vector.copy()
+        at = lengths_of(self._signs)
         change = vector[at].mean() - lengths.mean() if in_proportion else 0.0
         vector[at] = lengths + change
         return self._of(vector, fit.beside)
@@ -294,10 +301,10 @@ class _Output:
         matrix = semivalues.pairs(mean, SHAPLEY)[..., 0]
         sizes, columns = np.linalg.eigh(matrix)
         largest = np.argsort(-np.abs(sizes))[:DIRECTIONS]
-        found = np.concatenate([[along_odd(self._signs, self._odd)], columns[:, largest].T])
-        spreads = np.sqrt(np.mean(np.square(self._signs @ found.T), axis=0))
-        beside = plain.beside._replace(directions=found / np.maximum(spreads, 1e-12)[:, None])
-        first = np.repeat(DIRECTION_MEAN, len(found))
+        directions = np.concatenate([[along_odd(self._signs, self._odd)], columns[:, largest].T])
+        spreads = np.sqrt(np.mean(np.square(self._signs @ directions.T), axis=0))
+        beside = plain.beside._replace(directions=directions / np.maximum(spreads, 1e-12)[:, None])
+        first = np.repeat(DIRECTION_MEAN, len(directions))
         vector = np.concatenate([first, plain.vector])
         # these matrices are twice as many
         seen = LEARNING.most if self._many else LEARNING.stages[0][0]
@@ -310,7 +317,8 @@ class _Output:
         n_players = self._signs.shape[1]
         if n_players > MOST_SEARCHED:
             return None
-        search, fit = EvenSearch(self._signs, self._target), plain
+        search = EvenSearch(self._signs, self._target)
+        fit = plain
         for _ in range(TRIPLES.rounds):
             before = fit.beside.products
             products = search.found(fit.factor, before)
@@ -326,7 +334,8 @@ class _Output:
         return None if fit is plain else fit
 
     def _mean(self, fit: _Fit) -> EvenMean:
-        target, scale = self._target, self._scale
+        target = self._target
+        scale = self._scale
         weights = fit.factor.solve(target)
         inverse = fit.factor.inverted()
         fold = _fold(len(target))
@@ -347,18 +356,19 @@ class _Output:
 
     def _again(self, mean: EvenMean, share: float) -> tuple[EvenMean, ...]:
         """Fits without each fold, from the parameters of all pairs on; none where one fails."""
-        found = []
+        fits = []
         for fold in range(FOLDS):
             stay = _fold(len(self._target)) != fold
-            signs, target = self._signs[stay], self._target[stay]
+            signs = self._signs[stay]
+            target = self._target[stay]
             learned = _steps(signs, target, mean.vector, mean.beside, LEARNING.steps_on)
             factor = EvenLikelihood(signs, mean.beside).factor(learned)
             if factor is None:
                 return ()
             weights = share * self._scale * factor.solve(target)
             nothing = np.zeros(len(weights))
-            found.append(EvenMean(learned, mean.beside, weights[:, None], nothing, mean.price))
-        return tuple(found)
+            fits.append(EvenMean(learned, mean.beside, weights[:, None], nothing, mean.price))
+        return tuple(fits)
 
 
 def _fold(pairs: int) -> IntArray:

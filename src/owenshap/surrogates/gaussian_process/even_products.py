@@ -55,7 +55,8 @@ class EvenSearch(Search):
     """Products of two and four players that make values likelier, found one by one."""
 
     def __init__(self, signs: FloatArray, values: FloatArray) -> None:
-        self._signs, self._values = signs, values
+        self._signs = signs
+        self._values = values
         n_players = signs.shape[1]
         self._first, self._second = np.triu_indices(n_players, 1)
         self._of_two = signs[:, self._first] * signs[:, self._second]
@@ -67,15 +68,16 @@ class EvenSearch(Search):
     def _candidates(self, left: FloatArray) -> IntArray:
         """The products with the largest q, from C⁻¹y: half of them of two players, half of four."""
         n_players = self._signs.shape[1]
-        first, second = self._first, self._second
+        first = self._first
+        second = self._second
         best = _largest(np.abs(left @ self._of_two), LEARNING.most // 2)
         nobody = np.full(len(best), n_players)
         twos = np.stack([first[best], second[best], nobody, nobody], axis=1)
         # a product of four is one of two twos, in three ways: the one whose first two come first
-        told = np.abs(self._of_two.T @ (self._of_two * left[:, None]))
-        told[second[:, None] >= first] = 0.0
-        at = _largest(told.ravel(), LEARNING.most // 2)
-        one, other = np.unravel_index(at[told.ravel()[at] > 0], told.shape)
+        sizes_of_two = np.abs(self._of_two.T @ (self._of_two * left[:, None]))
+        sizes_of_two[second[:, None] >= first] = 0.0
+        at = _largest(sizes_of_two.ravel(), LEARNING.most // 2)
+        one, other = np.unravel_index(at[sizes_of_two.ravel()[at] > 0], sizes_of_two.shape)
         fours = np.stack([first[one], second[one], first[other], second[other]], axis=1)
         return np.concatenate([twos, fours])
 
@@ -83,5 +85,5 @@ class EvenSearch(Search):
 def _largest(sizes: FloatArray, count: int) -> IntArray:
     if len(sizes) <= count:
         return np.arange(len(sizes))
-    found: IntArray = np.argpartition(-sizes, count)[:count]
-    return found
+    largest: IntArray = np.argpartition(-sizes, count)[:count]
+    return largest

@@ -104,7 +104,8 @@ def _inverted(lower: FloatArray) -> FloatArray:
     """The inverse of a lower triangle, 0 above: by halves, since products of matrices are faster
     than the inversion of one.
     """
-    inverse, half = np.zeros_like(lower), len(lower) // 2
+    inverse = np.zeros_like(lower)
+    half = len(lower) // 2
     if not half:
         return 1 / lower
     for part in (slice(half), slice(half, None)):

@@ -83,7 +83,9 @@ def _wave_shapley(angles: FloatArray) -> FloatArray:
     # even: none of them is ½, where a factor can be 0
     levels = gauss_legendre((angles.shape[1] + 3) // 4 * 2)
     half = len(levels) // 2  # the other levels give conjugates
-    cosines, sines, values = np.cos(angles), np.sin(angles), np.zeros_like(angles)
+    cosines = np.cos(angles)
+    sines = np.sin(angles)
+    values = np.zeros_like(angles)
     for level, weight in zip(
         levels.lower[:half].tolist(), levels.weights[:half].tolist(), strict=True
     ):

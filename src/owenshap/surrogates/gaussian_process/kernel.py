@@ -110,7 +110,8 @@ class Likelihood:
     def of_others(self, signs: FloatArray) -> Likelihood:
         """The same of as many other pairs; the two share their buffers."""
         other = Likelihood(signs)
-        other._buffers, other._half = self._buffers, self._half
+        other._buffers = self._buffers
+        other._half = self._half
         return other
 
     @cached_property
@@ -133,8 +134,10 @@ class Likelihood:
 
     def _fill(self, p: Parameters) -> _Filled:
         """K and its parts, in buffers that the next call overwrites."""
-        signs, (kernel, exponent, near, far, plus, minus, work) = self.signs, self._buffers
-        total, half = float(p.lengths.sum()), p.lengths / 2
+        signs = self.signs
+        (kernel, exponent, near, far, plus, minus, work) = self._buffers
+        total = float(p.lengths.sum())
+        half = p.lengths / 2
         np.matmul(signs * half, signs.T, out=exponent)
         exponent -= total / 2
         np.exp(exponent, out=near)
@@ -212,18 +215,21 @@ class Likelihood:
         return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
 
     def loss_of_both(
-        self, vector: FloatArray, own: FloatArray, values: FloatArray, even: FloatArray
+        self, vector: FloatArray, even_vector: FloatArray, values: FloatArray, even: FloatArray
     ) -> tuple[float, FloatArray]:
         """The same with the even part of the game, whose own parameters come last in the
         gradient.
         """
         p = Parameters.of(vector, self.signs.shape[1])
         filled = self._fill(p)
-        factor, both = Factor.of(self._buffers.kernel, overwrite=True), self._buffers.work
+        factor = Factor.of(self._buffers.kernel, overwrite=True)
+        both = self._buffers.work
         np.add(self._buffers.plus, self._buffers.minus, out=both)
-        of_even = None if factor is None else even_loss(even, both, p.product, own, self._half)
+        of_even = (
+            None if factor is None else even_loss(even, both, p.product, even_vector, self._half)
+        )
         if factor is None or of_even is None:
-            return 1e10, np.zeros(len(vector) + len(own))
+            return 1e10, np.zeros(len(vector) + len(even_vector))
         loss, by_kernel = factor.loss(values)
         by_kernel *= self._half
         prior, by_prior = penalty(vector, self.signs.shape[1])
@@ -243,7 +249,8 @@ class Likelihood:
 
         Sums over a matrix times cosh or sinh of c ± c′ are products of the matrix with exp(±c).
         """
-        signs, (total, leans, table, slope) = self.signs, filled
+        signs = self.signs
+        (total, leans, table, slope) = filled
         _, exponent, near, far, plus, minus, work = self._buffers
         by_size = self._of_size.T @ (by_kernel @ self._of_size)
         by_inner = 2 * float(np.vdot(by_kernel, exponent)) + total * float(by_size.sum())
@@ -301,11 +308,13 @@ class Likelihood:
 
     def cross(self, vector: FloatArray, others: FloatArray) -> FloatArray:
         """The kernel (m, N) between other coalitions (m, n) and the pairs, without noise."""
-        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
+        p = Parameters.of(vector, self.signs.shape[1])
+        signs = self.signs
         total = p.lengths.sum()
         inner = others * p.lengths @ signs.T
         here, there = (clipped(each @ p.lengths * (p.lean / 2)) for each in (others, signs))
-        plus, minus = np.exp((inner - total) / 2), np.exp(-(inner + total) / 2)
+        plus = np.exp((inner - total) / 2)
+        minus = np.exp(-(inner + total) / 2)
         if p.lean > 0:
             plus *= np.cosh(here[:, None] + there)
             minus *= np.cosh(here[:, None] - there)
@@ -346,7 +355,8 @@ class Likelihood:
         Products of players have a multilinear extension that is a product too; Gauss–Legendre
         integrates it exactly.
         """
-        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
+        p = Parameters.of(vector, self.signs.shape[1])
+        signs = self.signs
         n_players = signs.shape[1]
         lean = p.lean / 2 * p.lengths
         tilt = clipped(signs @ lean)
@@ -359,7 +369,8 @@ class Likelihood:
             values += part
         values += 2 * p.linear / p.lengths.sum() * p.lengths * signs
         scale = p.steepness / np.sqrt(n_players)
-        at, grand = signs.sum(axis=1) * scale, n_players * scale
+        at = signs.sum(axis=1) * scale
+        grand = n_players * scale
         values += (
             p.size
             / n_players
@@ -381,7 +392,8 @@ def _left_out(inverse: FloatArray, values: FloatArray) -> tuple[float, FloatArra
     with K by 2 [K⁻¹ diag(r²/d) K⁻¹ − K⁻¹(r/d)α′]. The first pair, which is known without noise,
     does not count.
     """
-    weights, diagonal = inverse @ values, np.diagonal(inverse).copy()
+    weights = inverse @ values
+    diagonal = np.diagonal(inverse).copy()
     errors = weights / diagonal
     errors[0] = 0.0
     square = float(errors @ errors) + 1e-300
@@ -403,8 +415,10 @@ def clipped(numbers: FloatArray) -> FloatArray:
 def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[FloatArray, FloatArray]:
     """The size part between all sizes, and its derivative by log κ."""
     at = sums * (steepness / np.sqrt(n_players))
-    apart, along = np.square(at[:, None] - at), np.square(at[:, None] + at)
-    one, other = np.exp(-apart / 2) / 2, np.exp(-along / 2) / 2
+    apart = np.square(at[:, None] - at)
+    along = np.square(at[:, None] + at)
+    one = np.exp(-apart / 2) / 2
+    other = np.exp(-along / 2) / 2
     return one - other, along * other - apart * one
 
 
@@ -427,7 +441,8 @@ def enough_levels(lengths: FloatArray) -> int:
 
 def _product_shapley(absent: FloatArray, present: FloatArray, levels: Levels) -> FloatArray:
     """Shapley values (N, n) of N games that are products over players, factors > 0."""
-    step, values = present - absent, np.zeros_like(absent)
+    step = present - absent
+    values = np.zeros_like(absent)
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = absent + level * step
         np.divide((weight * factors.prod(axis=1))[:, None], factors, out=factors)
@@ -440,12 +455,11 @@ def _product_variances(p: Parameters) -> FloatArray:
     part.
     """
     levels = _levels(2 * p.lengths)  # each level twice: two games that are alike
-    at, weights = levels.lower, levels.weights
-    both, neither, apart = (
-        np.exp(p.lean * p.lengths),
-        np.exp(-p.lean * p.lengths),
-        np.exp(-p.lengths),
-    )
+    at = levels.lower
+    weights = levels.weights
+    both = np.exp(p.lean * p.lengths)
+    neither = np.exp(-p.lean * p.lengths)
+    apart = np.exp(-p.lengths)
     values = np.zeros(len(p.lengths))
     for level, weight in zip(at.tolist(), weights.tolist(), strict=True):
         factors = np.outer((1 - level) * (1 - at), neither) + np.outer(level * at, both)

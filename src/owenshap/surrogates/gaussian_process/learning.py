@@ -84,7 +84,8 @@ class Learner:
         """What values (N,) of mean square 1 say, and with an index part and with triples if these
         may pay.
         """
-        n_players, few = self.signs.shape[1], self.seen(LEARNING.stages[0][0], target)
+        n_players = self.signs.shape[1]
+        few = self.seen(LEARNING.stages[0][0], target)
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
         if taught is not None:
             known = before[0].vector if before else self._likeliest(taught.starts(), target, few)
@@ -138,7 +139,7 @@ class Learner:
         lowest, highest = np.array(bounds(n_players, True)).T
         starts = [*taught.index_starts(link.weights), _along(link, vector)]
         bent = min(
-            (np.clip(each, lowest + 0.5, highest - 0.5) for each in starts),
+            (np.clip(start, lowest + 0.5, highest - 0.5) for start in starts),
             key=partial(self._minus_log_likelihood, target, few),
         )
         bent = self.nearby(bent, target)
@@ -172,7 +173,8 @@ class Learner:
             return []
         which, likelihood = self.part(TRIPLES.most_searched)
         search = Search(likelihood.signs, target[which])
-        many, loss = are_many(pairs, n_players), -np.inf
+        many = are_many(pairs, n_players)
+        loss = -np.inf
         seen = self.seen(ERRORS.pairs if many else LEARNING.stages[0][0], target)
         for left in reversed(range(TRIPLES.rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
@@ -195,12 +197,14 @@ class Learner:
         """These parameters with an index part, learned from few pairs first; none where no link
         tells of one.
         """
-        n_players, guess = self.signs.shape[1], self.index_guess(vector, target)
+        n_players = self.signs.shape[1]
+        guess = self.index_guess(vector, target)
         if guess is None:
             return []
         which, likelihood = self.part(few)
         values = target[which]
-        losses, steps = [likelihood.loss(vector, values)[0]], LEARNING.steps_on
+        losses = [likelihood.loss(vector, values)[0]]
+        steps = LEARNING.steps_on
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
@@ -221,8 +225,10 @@ class Learner:
         """
         weights = coefficients(self.signs, target)
         weights /= np.sqrt(np.mean(np.square(self.signs @ weights))) + 1e-12
-        straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
-        seen, needed = self.part(FILLED_AT_ONCE)[0], ENOUGH_EACH * n_players
+        straight = np.concatenate([weights, [0.0], vector])
+        n_players = len(weights)
+        seen = self.part(FILLED_AT_ONCE)[0]
+        needed = ENOUGH_EACH * n_players
         if len(target) < needed and needed > LEARNING.stages[0][0]:
             return None  # weights of so many players would be found by chance
         if len(seen) < needed:
@@ -291,21 +297,24 @@ class Learner:
         """Posterior means under these parameters; where they say little, also that of players who
         are all alike.
         """
-        n_players, found = self.signs.shape[1], self.means(learned, target)
-        members = mixture(found, n_players, scale)
+        n_players = self.signs.shape[1]
+        means = self.means(learned, target)
+        members = mixture(means, n_players, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
         if not members or np.mean(np.square(left_out)) < LARGE_ERROR * scale**2:
             return members
         alike = self.means([Learned(self._alike(target))], target)
-        return mixture([*alike, *found], n_players, scale)  # one with an index part stays last
+        return mixture([*alike, *means], n_players, scale)  # one with an index part stays last
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
-        n_players, ((pairs, steps),) = self.signs.shape[1], LEARNING.nearby
+        n_players = self.signs.shape[1]
+        ((pairs, steps),) = LEARNING.nearby
         limits = bounds(n_players, False)
         vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
         fixed = [(each, each) for each in vector.tolist()]
-        fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
+        fixed[NOISE] = limits[NOISE]
+        fixed[-2:] = limits[-2:]
         return self._minimised(self.seen(pairs, target), vector, target, steps, fixed)
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
@@ -348,7 +357,7 @@ def lowest_from(
     watch: _Watch | None = None,
 ) -> FloatArray:
     """Parameters some steps down from these."""
-    found = minimize(
+    optimum = minimize(
         partial(_told, loss),
         vector,
         jac=True,
@@ -357,7 +366,7 @@ def lowest_from(
         callback=watch,
         options={"maxiter": steps, "maxcor": 20},
     )
-    lowest: FloatArray = found.x
+    lowest: FloatArray = optimum.x
     return lowest
 
 
@@ -402,7 +411,8 @@ def _in_place_of_products(
     likelier: triples are all that trees have, and the product part hides the small ones.
     """
     for _ in range(TRIPLES.rounds):
-        vector, triples = learned.vector.copy(), learned.triples
+        vector = learned.vector.copy()
+        triples = learned.triples
         vector[PRODUCT] -= E_FOLD
         factor = likelihood.with_triples(triples).factor(vector)
         if factor is None:
@@ -411,7 +421,8 @@ def _in_place_of_products(
         loss = search.loss(factor, more)
         if len(more) <= len(triples) or loss >= lowest:
             break
-        learned, lowest = Learned(vector, more), loss
+        learned = Learned(vector, more)
+        lowest = loss
     return learned
 
 

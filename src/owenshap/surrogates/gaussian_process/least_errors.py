@@ -42,7 +42,8 @@ def _least_errors(learner: Learner, start: Learned, target: FloatArray) -> Float
     """Parameters some steps on, by errors at left-out pairs: summed over groups of pairs where
     players are many, since one group says little of so many lengths.
     """
-    vector, n_players = start.vector, learner.signs.shape[1]
+    vector = start.vector
+    n_players = learner.signs.shape[1]
     groups = [
         (target[which], likelihood.with_triples(start.triples))
         for which, likelihood in _groups(learner, learner.seen(ERRORS.pairs, target))
@@ -50,10 +51,12 @@ def _least_errors(learner: Learner, start: Learned, target: FloatArray) -> Float
 
     def loss(vector: FloatArray) -> tuple[float, FloatArray]:
         prior, slope = penalty(vector, n_players)  # counts once
-        total, gradient = (1 - len(groups)) * prior, (1 - len(groups)) * slope
+        total = (1 - len(groups)) * prior
+        gradient = (1 - len(groups)) * slope
         for values, likelihood in groups:
             error, along = likelihood.loss(vector, values, left_out=True)
-            total, gradient = total + error, gradient + along
+            total = total + error
+            gradient = gradient + along
         return total, gradient
 
     limits = bounds(n_players, has_index(vector, n_players))

@@ -58,25 +58,28 @@ class Leaves(Triples):
         """What the log likelihood must gain by all of them."""
         return GAIN_SHARE * float(self.prices(sides).sum())
 
-    def values(self, told: FloatArray, index: Index) -> FloatArray:
+    def values(self, amounts: FloatArray, index: Index) -> FloatArray:
         """What so much (t, m) of their even parts gives to values under an index, (n, m)."""
-        ins, others = (self.players > 0).sum(axis=1), np.abs(self.players).sum(axis=1) - 1
+        ins = (self.players > 0).sum(axis=1)
+        others = np.abs(self.players).sum(axis=1) - 1
         member, other = (_counted(index, others, ins - less, -1) for less in (1, 0))
         shares = np.where(self.players > 0, member[:, None], -other[:, None])
-        found: FloatArray = (shares * (self.players != 0)).T @ told
-        return found
+        values: FloatArray = (shares * (self.players != 0)).T @ amounts
+        return values
 
-    def pairs(self, told: FloatArray, index: Index) -> FloatArray:
+    def pairs(self, amounts: FloatArray, index: Index) -> FloatArray:
         """What so much (t, m) of their even parts gives to pairs under an index, (m, n, n)."""
-        inside, outside = (self.players > 0) * 1.0, (self.players < 0) * 1.0
-        ins, others = (self.players > 0).sum(axis=1), np.abs(self.players).sum(axis=1) - 2
+        inside = (self.players > 0) * 1.0
+        outside = (self.players < 0) * 1.0
+        ins = (self.players > 0).sum(axis=1)
+        others = np.abs(self.players).sum(axis=1) - 2
         both, one, none = (_counted(index, others, ins - less, 1) for less in (2, 1, 0))
-        found = np.zeros((told.shape[1], *(self.players.shape[1],) * 2))
-        for place, column in enumerate(told.T):
+        pairs = np.zeros((amounts.shape[1], *(self.players.shape[1],) * 2))
+        for place, column in enumerate(amounts.T):
             mixed = inside.T @ ((one * column)[:, None] * outside)
-            found[place] = inside.T @ ((both * column)[:, None] * inside) - mixed - mixed.T
-            found[place] += outside.T @ ((none * column)[:, None] * outside)
-        return found
+            pairs[place] = inside.T @ ((both * column)[:, None] * inside) - mixed - mixed.T
+            pairs[place] += outside.T @ ((none * column)[:, None] * outside)
+        return pairs
 
 
 class _EvenParts(Triples):
@@ -97,7 +100,8 @@ def _parts(signs: FloatArray, players: IntArray) -> FloatArray:
     """Even parts at pairs (m, n), and odd parts below them, (2m, t)."""
     sizes = np.abs(players).sum(axis=1)
     agree = signs @ players.T
-    here, there = (agree == sizes) / 2, (agree == -sizes) / 2
+    here = (agree == sizes) / 2
+    there = (agree == -sizes) / 2
     return np.concatenate([here + there, here - there])
 
 
@@ -105,13 +109,13 @@ def _counted(index: Index, others: IntArray, ins: IntArray, image: int) -> Float
     """∫ q^ins (1 − q)^(others − ins) dμ of each leaf, (t,), half of it and half of what its mirror
     image has, times 1 or −1; 0 where a leaf has no such players.
     """
-    found = np.zeros(len(others))
+    counts = np.zeros(len(others))
     for size in np.unique(others[others >= 0]).tolist():
         weights = index.size_weights(size)
         weights = (weights + image * weights[::-1]) / 2
         which = np.flatnonzero((others == size) & (ins >= 0) & (ins <= size))
-        found[which] = weights[ins[which]]
-    return found
+        counts[which] = weights[ins[which]]
+    return counts
 
 
 def _prices(players: IntArray, sides: bool) -> FloatArray:
@@ -140,7 +144,9 @@ class LeafSearch(Search):
     factor_has_before = False
 
     def __init__(self, signs: FloatArray, values: FloatArray, sides: bool) -> None:
-        self._signs, self._values, self._sides = signs, values, sides
+        self._signs = signs
+        self._values = values
+        self._sides = sides
         present = np.concatenate([signs, -signs]) > 0
         options = [present, ~present] if sides else [present]
         self._options = np.concatenate(options, axis=1) * 1.0
@@ -164,10 +170,12 @@ class LeafSearch(Search):
         """
         even, odd = np.split(left, 2)
         left = np.concatenate([even + odd, even - odd])
-        players, holds = np.zeros((1, self._signs.shape[1]), np.int64), np.ones((len(left), 1))
-        found = [players[:0]]
+        players = np.zeros((1, self._signs.shape[1]), np.int64)
+        holds = np.ones((len(left), 1))
+        candidates = [players[:0]]
         for size in range(1, min(LARGEST, self._signs.shape[1]) + 1):
-            sums, counts = (holds * left[:, None]).T @ self._options, holds.T @ self._options
+            sums = (holds * left[:, None]).T @ self._options
+            counts = holds.T @ self._options
             scores = np.abs(sums) / np.sqrt(np.maximum(counts, 1))
             scores[np.tile(players != 0, len(self._steps) // players.shape[1])] = 0
             at = self._best(players, scores, BEAM if size > 1 else len(self._steps))
@@ -177,8 +185,8 @@ class LeafSearch(Search):
             players = players[parents] + self._steps[steps]
             holds = holds[:, parents] * self._options[:, steps]
             if size > 1:
-                found.append(players)
-        return np.concatenate(found)
+                candidates.append(players)
+        return np.concatenate(candidates)
 
     def _best(self, players: IntArray, scores: FloatArray, count: int) -> IntArray:
         """The best leaves of one player more, each once."""

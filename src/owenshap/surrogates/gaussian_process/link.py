@@ -82,18 +82,22 @@ def _fit(signs: FloatArray, values: FloatArray, weights: FloatArray, shape: _Sha
     """By damped Gauss–Newton steps (Levenberg and Marquardt)."""
     count, n_players = signs.shape
     # a shift of 0 would not tell which way it goes
-    vector, damping = np.concatenate([weights, [1.0, 1.0, 0.0]]), 1 / DAMPED_MORE
+    vector = np.concatenate([weights, [1.0, 1.0, 0.0]])
+    damping = 1 / DAMPED_MORE
     at = _at(signs, values, vector, shape)
     for _ in range(STEPS):
         slopes = _slopes(signs, vector, at)
-        curvature, downhill = slopes.T @ slopes, slopes.T @ at.apart
+        curvature = slopes.T @ slopes
+        downhill = slopes.T @ at.apart
         diagonal = np.diag(np.diagonal(curvature) + 1e-6 * count)
         further = vector + np.linalg.solve(curvature + damping * diagonal, downhill)
         there = _at(signs, values, further, shape)
         if there.square >= at.square:
             damping *= DAMPED_MORE
             continue
-        gained, vector, at = at.square - there.square, further, there
+        gained = at.square - there.square
+        vector = further
+        at = there
         damping = max(damping / DAMPED_MORE, JITTER)
         if gained < NEGLIGIBLE * at.square:
             break
@@ -115,7 +119,8 @@ def _left_by_line(signs: FloatArray, values: FloatArray) -> float:
 def _at(signs: FloatArray, values: FloatArray, vector: FloatArray, shape: _Shape) -> _At:
     shift, scale, line = vector[-3:].tolist()
     along = signs @ vector[:-3]
-    upper, lower = shape.of(along + shift), shape.of(along - shift)
+    upper = shape.of(along + shift)
+    lower = shape.of(along - shift)
     steep = shape.slope(along + shift), shape.slope(along - shift)
     return _At(along, upper, lower, steep, values - scale / 2 * (upper + lower) - line * along)
 
@@ -126,11 +131,9 @@ def _slopes(signs: FloatArray, vector: FloatArray, at: _At) -> FloatArray:
     by_upper, by_lower = (scale / 2 * each for each in at.steep)
     slopes = np.empty((len(signs), len(vector)))
     np.multiply(signs, (by_upper + by_lower + line)[:, None], out=slopes[:, :-3])
-    slopes[:, -3], slopes[:, -2], slopes[:, -1] = (
-        by_upper - by_lower,
-        (at.upper + at.lower) / 2,
-        at.along,
-    )
+    slopes[:, -3] = by_upper - by_lower
+    slopes[:, -2] = (at.upper + at.lower) / 2
+    slopes[:, -1] = at.along
     return slopes
 
 
@@ -143,7 +146,7 @@ def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     if count < n_players:
         weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
         return weights @ signs
-    found: FloatArray = np.linalg.solve(
+    solution: FloatArray = np.linalg.solve(
         signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target
     )
-    return found
+    return solution

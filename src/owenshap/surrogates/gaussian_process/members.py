@@ -53,8 +53,8 @@ class Mean(NamedTuple):
 
 def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) -> list[Mean]:
     """Posterior means under these parameters; without those that float64 has no factor for."""
-    found = (_mean(likelihood, each, target) for each in learned)
-    return [each for each in found if each is not None]
+    fitted = (_mean(likelihood, each, target) for each in learned)
+    return [each for each in fitted if each is not None]
 
 
 def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean | None:
@@ -63,22 +63,23 @@ def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean 
     return None if factor is None else _posterior_mean(learned, factor, target)
 
 
-def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
+def mixture(means: list[Mean], n_players: int, scale: float) -> list[Member]:
     """Posterior means, mixed by their leave-one-out errors to the power −4.
 
     One with an index part comes last; it has so many parameters that its leave-one-out error is too
     low, and what counts is how much likelier it is: where its log likelihood gains more than 1 for
     each weight, as Akaike counts them, it is alone, else it is left out.
     """
-    if not found:
+    if not means:
         return []
-    prices = [_price(each.learned, n_players) for each in found]
-    if has_index(found[-1].learned.vector, n_players):
-        fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
+    prices = [_price(each.learned, n_players) for each in means]
+    if has_index(means[-1].learned.vector, n_players):
+        fits = [each.fit + price for each, price in zip(means, prices, strict=True)]
         alone = min(fits[:-1], default=np.inf) - fits[-1] > n_players
         kept = slice(-1, None) if alone else slice(-1)
-        found, prices = found[kept], prices[kept]
-    shares = _shares([each.left_out for each in found], prices)
+        means = means[kept]
+        prices = prices[kept]
+    shares = _shares([each.left_out for each in means], prices)
     return [
         Member(
             each.learned,
@@ -88,7 +89,7 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
             scale * each.fold_left_out,
             scale * each.by_fold,
         )
-        for each, share in zip(found, shares, strict=True)
+        for each, share in zip(means, shares, strict=True)
         if share > 0
     ]
 
@@ -123,13 +124,14 @@ def _shares(left_out: list[FloatArray], prices: list[float]) -> list[float]:
     errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
     shares = np.square(errors.min() / errors)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
-    found: list[float] = (shares / shares.sum()).tolist()
-    return found
+    normed: list[float] = (shares / shares.sum()).tolist()
+    return normed
 
 
 def _posterior_mean(learned: Learned, factor: Factor, target: FloatArray) -> Mean:
     """The posterior mean of values (N,); takes the factor's memory."""
-    weights, fit = factor.solve(target), minus_log_likelihood(factor, target)
+    weights = factor.solve(target)
+    fit = minus_log_likelihood(factor, target)
     inverse = factor.inverted(overwrite=len(target) > FILLED_AT_ONCE)
     fold = fold_of(len(target))
     apart = without_folds(inverse, weights, fold)

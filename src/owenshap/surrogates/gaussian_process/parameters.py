@@ -85,7 +85,8 @@ def penalty(vector: FloatArray, n_players: int) -> tuple[float, FloatArray]:
         scaled = vector[: n_players + 1] / spreads
         prior, gradient = penalty(vector[n_players + 1 :], n_players)
         return prior + float(scaled @ scaled) / 2, np.concatenate([scaled / spreads, gradient])
-    lengths, others = vector[:-OTHERS], vector[-OTHERS:]
+    lengths = vector[:-OTHERS]
+    others = vector[-OTHERS:]
     away = (lengths - lengths.mean()) / LENGTH_SPREAD
     apart = (others - PRIOR_MEAN) / PRIOR_SPREAD
     gradient = np.concatenate([away / LENGTH_SPREAD, apart / PRIOR_SPREAD])

@@ -52,32 +52,32 @@ def values(mean: Mean, index: Index) -> FloatArray:
     """∫ ∂F/∂x_i dμ of each of m means, (n, m)."""
     n_players = mean.signs.shape[1]
     levels = _levels(mean.parameters.lengths, index, n_players - 1)
-    found = np.zeros((n_players, mean.weights.shape[1]))
+    values = np.zeros((n_players, mean.weights.shape[1]))
     for absent, present, scale in _products(mean, index.symmetric and not mean.even):
-        found += _product_values(absent, present, scale[:, None] * mean.weights, levels)
-    found += _simple_values(mean, index)
-    found += _size_values(mean, index)
+        values += _product_values(absent, present, scale[:, None] * mean.weights, levels)
+    values += _simple_values(mean, index)
+    values += _size_values(mean, index)
     if mean.leaves is not None:
-        leaves, told = mean.leaves
-        found += leaves.values(told, index)
-    return found + _wave_values(mean, index)
+        leaves, amounts = mean.leaves
+        values += leaves.values(amounts, index)
+    return values + _wave_values(mean, index)
 
 
 def pairs(mean: Mean, index: Index) -> FloatArray:
     """∫ ∂²F/∂x_i∂x_j dμ of each of m means, (n, n, m); 0 where i = j."""
     n_players = mean.signs.shape[1]
     levels = _levels(mean.parameters.lengths, index, n_players - 2)
-    found = np.zeros((mean.weights.shape[1], n_players, n_players))
+    pairs = np.zeros((mean.weights.shape[1], n_players, n_players))
     for absent, present, scale in _products(mean, index.symmetric and mean.even):
-        _add_product_pairs(found, absent, present, scale[:, None] * mean.weights, levels)
-    _add_simple_pairs(found, mean, index)
-    found += _size_pairs(mean, index)[:, None, None]
-    _add_wave_pairs(found, mean, index)
+        _add_product_pairs(pairs, absent, present, scale[:, None] * mean.weights, levels)
+    _add_simple_pairs(pairs, mean, index)
+    pairs += _size_pairs(mean, index)[:, None, None]
+    _add_wave_pairs(pairs, mean, index)
     if mean.leaves is not None:
-        leaves, told = mean.leaves
-        found += leaves.pairs(told, index)
-    np.einsum("mii->mi", found)[:] = 0
-    return np.ascontiguousarray(found.transpose(1, 2, 0))
+        leaves, amounts = mean.leaves
+        pairs += leaves.pairs(amounts, index)
+    np.einsum("mii->mi", pairs)[:] = 0
+    return np.ascontiguousarray(pairs.transpose(1, 2, 0))
 
 
 def _levels(lengths: FloatArray, index: Index, degree: int) -> Levels:
@@ -95,7 +95,8 @@ def _products(mean: Mean, alike: bool) -> Iterator[tuple[FloatArray, FloatArray,
     the same derivatives, the first ones of an odd function and the second ones of an even function
     under an index that is its own image; where nothing leans, the two are equal anyway.
     """
-    p, signs = mean.parameters, mean.signs
+    p = mean.parameters
+    signs = mean.signs
     lean = p.lean / 2 * p.lengths
     tilt = clipped(signs @ lean)
     flips = (1.0,) if alike or p.lean == 0 else (1.0, -1.0)
@@ -112,16 +113,16 @@ def _product_values(
     absent: FloatArray, present: FloatArray, weights: FloatArray, levels: Levels
 ) -> FloatArray:
     step = present - absent
-    found = np.zeros((step.shape[1], weights.shape[1]))
+    values = np.zeros((step.shape[1], weights.shape[1]))
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = absent + level * step
         scale = weight * factors.prod(axis=1)
-        found += (step / factors).T @ (scale[:, None] * weights)
-    return found
+        values += (step / factors).T @ (scale[:, None] * weights)
+    return values
 
 
 def _add_product_pairs(
-    found: FloatArray,
+    pairs: FloatArray,
     absent: FloatArray,
     present: FloatArray,
     weights: FloatArray,
@@ -133,7 +134,7 @@ def _add_product_pairs(
         scale = weight * factors.prod(axis=1)
         np.divide(step, factors, out=factors)
         for place, column in enumerate(weights.T):
-            found[place] += factors.T @ ((scale * column)[:, None] * factors)
+            pairs[place] += factors.T @ ((scale * column)[:, None] * factors)
 
 
 def _power(index: Index, power: int) -> float:
@@ -144,18 +145,19 @@ def _power(index: Index, power: int) -> float:
 
 def _simple_values(mean: Mean, index: Index) -> FloatArray:
     """Of the linear or the quadratic part, and of triples."""
-    p, signs = mean.parameters, mean.signs
+    p = mean.parameters
+    signs = mean.signs
     shares = p.lengths / p.lengths.sum()
     along = signs * shares
     if not mean.even:
-        found = 2 * p.linear * along.T @ mean.weights
+        values = 2 * p.linear * along.T @ mean.weights
         if len(mean.triples):  # 2t² of each product, of which Shapley's has a third
-            found = found + 3 * _power(index, 2) * mean.triples.shapley(signs).T @ mean.weights
-        return found
+            values = values + 3 * _power(index, 2) * mean.triples.shapley(signs).T @ mean.weights
+        return values
     others = along.sum(axis=1, keepdims=True) - along
     quadratic: FloatArray = 4 * p.linear * _power(index, 1) * (along * others).T @ mean.weights
-    for size, members, told in _of_products(mean):  # 2 t^(size − 1) of each product
-        np.add.at(quadratic, members, 2 * _power(index, size - 1) * told[:, None])
+    for size, members, amounts in _of_products(mean):  # 2 t^(size − 1) of each product
+        np.add.at(quadratic, members, 2 * _power(index, size - 1) * amounts[:, None])
     return quadratic
 
 
@@ -166,40 +168,44 @@ def _of_products(mean: Mean) -> Iterator[tuple[int, IntArray, FloatArray]]:
     nobody = mean.signs.shape[1]
     if not len(mean.triples):
         return
-    told = mean.triples.variances[:, None] * (mean.triples.products(mean.signs).T @ mean.weights)
+    amounts = mean.triples.variances[:, None] * (mean.triples.products(mean.signs).T @ mean.weights)
     of_two = mean.triples.players[:, 2] == nobody
     for size, which in ((2, of_two), (4, ~of_two)):
-        yield size, mean.triples.players[which, :size], told[which]
+        yield size, mean.triples.players[which, :size], amounts[which]
 
 
-def _add_simple_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
-    p, signs = mean.parameters, mean.signs
+def _add_simple_pairs(pairs: FloatArray, mean: Mean, index: Index) -> None:
+    p = mean.parameters
+    signs = mean.signs
     if mean.even:
         along = signs * (p.lengths / p.lengths.sum())
         for place, column in enumerate(mean.weights.T):
-            found[place] += 8 * p.linear * along.T @ (column[:, None] * along)
+            pairs[place] += 8 * p.linear * along.T @ (column[:, None] * along)
         for size, members, each in _of_products(mean):  # 4 t^(size − 2) of each product
             changed = 4 * _power(index, size - 2) * each
             for i, j in permutations(range(size), 2):
                 for place, column in enumerate(changed.T):
-                    np.add.at(found[place], (members[:, i], members[:, j]), column)
+                    np.add.at(pairs[place], (members[:, i], members[:, j]), column)
         return
     if not len(mean.triples):
         return
-    told = mean.triples.variances[:, None] * (mean.triples.products(signs).T @ mean.weights)
-    told *= 4 * _power(index, 1)
+    amounts = mean.triples.variances[:, None] * (mean.triples.products(signs).T @ mean.weights)
+    amounts *= 4 * _power(index, 1)
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        one, other = mean.triples.players[:, i], mean.triples.players[:, j]
-        for place, column in enumerate(told.T):
-            np.add.at(found[place], (one, other), column)
-            np.add.at(found[place], (other, one), column)
+        one = mean.triples.players[:, i]
+        other = mean.triples.players[:, j]
+        for place, column in enumerate(amounts.T):
+            np.add.at(pairs[place], (one, other), column)
+            np.add.at(pairs[place], (other, one), column)
 
 
 def _size_table(mean: Mean) -> FloatArray:
     """Σ_a w_a times the size part between all sizes 0 … n and pair a, (n + 1, m)."""
-    p, n_players = mean.parameters, mean.signs.shape[1]
+    p = mean.parameters
+    n_players = mean.signs.shape[1]
     scale = p.steepness / np.sqrt(n_players)
-    at, known = (2 * np.arange(n_players + 1) - n_players) * scale, mean.signs.sum(axis=1) * scale
+    at = (2 * np.arange(n_players + 1) - n_players) * scale
+    known = mean.signs.sum(axis=1) * scale
     apart = np.exp(-np.square(at[:, None] - known) / 2)
     along = np.exp(-np.square(at[:, None] + known) / 2)
     table: FloatArray = p.size / 2 * (apart + along if mean.even else apart - along) @ mean.weights
@@ -218,9 +224,11 @@ def _by_size(index: Index, others: int) -> FloatArray:
     """The chance (m + 1,) that so many of the others are there."""
     if others < 0:
         return np.zeros(0)
-    levels, sizes = index.levels(others), np.arange(others + 1)
+    levels = index.levels(others)
+    sizes = np.arange(others + 1)
     with np.errstate(divide="ignore"):  # a level of 0 or 1 has the logarithm −∞
-        present, absent = np.log(levels.lower)[:, None], np.log1p(-levels.lower)[:, None]
+        present = np.log(levels.lower)[:, None]
+        absent = np.log1p(-levels.lower)[:, None]
     # by logarithms: of some thousand players the number of coalitions is no float
     ways = np.array([_log_comb(others, size) for size in sizes.tolist()])
     with np.errstate(invalid="ignore"):
@@ -251,7 +259,8 @@ class _Waves(NamedTuple):
 
 def _waves(mean: Mean) -> _Waves | None:
     """Those of the index part and of all bends."""
-    p, bends = mean.parameters, mean.bends
+    p = mean.parameters
+    bends = mean.bends
     if p.weights is not None:
         bends = (*bends, (p.bend, p.weights))
     if not bends:
@@ -264,8 +273,8 @@ def _waves_of(mean: Mean, scale: float, weights: FloatArray) -> _Waves:
     frequencies, shares = frequencies_of(weights)
     phases = np.outer(frequencies, mean.signs @ weights)
     known = np.cos(phases) if mean.even else np.sin(phases)
-    told = (scale * shares)[:, None] * (known @ mean.weights)
-    return _Waves(frequencies[:, None] * weights, told)
+    amounts = (scale * shares)[:, None] * (known @ mean.weights)
+    return _Waves(frequencies[:, None] * weights, amounts)
 
 
 def _wave_factors(
@@ -275,7 +284,8 @@ def _wave_factors(
     factor (F, n).
     """
     levels = index.levels(max(degree, 0))
-    cosines, sines = np.cos(waves.angles), np.sin(waves.angles)
+    cosines = np.cos(waves.angles)
+    sines = np.sin(waves.angles)
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = cosines + 1j * (2 * level - 1) * sines
         # A player's angle near a right one makes its factor 0 at the level ½, and so the product:
@@ -286,21 +296,21 @@ def _wave_factors(
 
 def _wave_values(mean: Mean, index: Index) -> FloatArray:
     """e^{iωa} has the derivative 2i sin(angle) × the product of the other factors."""
-    found = np.zeros((mean.signs.shape[1], mean.weights.shape[1]))
+    values = np.zeros((mean.signs.shape[1], mean.weights.shape[1]))
     waves = _waves(mean)
     if waves is None:
-        return found
+        return values
     for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 1):
         part = 2j * weight * (ratio.T @ (product[:, None] * waves.told))
-        found += part.real if mean.even else part.imag
-    return found
+        values += part.real if mean.even else part.imag
+    return values
 
 
-def _add_wave_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
+def _add_wave_pairs(pairs: FloatArray, mean: Mean, index: Index) -> None:
     waves = _waves(mean)
     if waves is None:
         return
     for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 2):
         for place, column in enumerate(waves.told.T):
             part = -4 * weight * (ratio.T @ ((product * column)[:, None] * ratio))
-            found[place] += part.real if mean.even else part.imag
+            pairs[place] += part.real if mean.even else part.imag

@@ -153,9 +153,9 @@ class FittedProcess(FittedSurrogate):
         """Which outputs no process could be fitted to."""
         if all(self.mixtures.values()):
             return None
-        told = "no Gaussian process could be fitted: equal shares instead"
+        note = "no Gaussian process could be fitted: equal shares instead"
         return tuple(
-            "" if self.mixtures.get(k, [None]) else told for k in range(len(self.pairs.total))
+            "" if self.mixtures.get(k, [None]) else note for k in range(len(self.pairs.total))
         )
 
     @property
@@ -216,8 +216,10 @@ class FittedProcess(FittedSurrogate):
     @cached_property
     def _whole_and_by_fold(self) -> tuple[FloatArray, FloatArray]:
         """The Shapley values (n, k), and what they are less without each fold, (folds, n, k)."""
-        n_players, outputs = self.likelihood.signs.shape[1], len(self.pairs.centre)
-        values, by_fold = np.zeros((n_players, outputs)), np.zeros((FOLDS, n_players, outputs))
+        n_players = self.likelihood.signs.shape[1]
+        outputs = len(self.pairs.centre)
+        values = np.zeros((n_players, outputs))
+        by_fold = np.zeros((FOLDS, n_players, outputs))
         for k, members in self.mixtures.items():
             for member in members:
                 likelihood = self.likelihood.with_triples(member.learned.triples)
@@ -241,16 +243,17 @@ class FittedProcess(FittedSurrogate):
     def _under(
         self, of: Callable[[semivalues.Mean], FloatArray], axes: int
     ) -> tuple[FloatArray, FloatArray]:
-        signs, outputs = self.likelihood.signs, len(self.pairs.centre)
-        found = np.zeros(((signs.shape[1],) * axes) + (1 + FOLDS, outputs))
+        signs = self.likelihood.signs
+        outputs = len(self.pairs.centre)
+        sums = np.zeros(((signs.shape[1],) * axes) + (1 + FOLDS, outputs))
         for k, members in self.mixtures.items():
             for member in members:
                 columns = np.concatenate([member.weights[:, None], member.by_fold], axis=1)
                 vector, triples = member.learned
                 mean = semivalues.Mean(signs, vector, member.share * columns, False, triples)
-                found[..., k] += of(mean)
-        whole = found[..., 0, :]
-        return whole, whole - np.moveaxis(found[..., 1:, :], -2, 0)
+                sums[..., k] += of(mean)
+        whole = sums[..., 0, :]
+        return whole, whole - np.moveaxis(sums[..., 1:, :], -2, 0)
 
     @property
     def leave_one_out(self) -> FloatArray:
@@ -270,12 +273,12 @@ class FittedProcess(FittedSurrogate):
     def flexible(self) -> BoolArray:
         """Those with an index part whose weights were learned from nearly all pairs."""
         count, n_players = self.likelihood.signs.shape
-        found = np.zeros(len(self.pairs.centre), np.bool_)
+        flexible = np.zeros(len(self.pairs.centre), np.bool_)
         if count > FILLED_AT_ONCE:  # pairs that they have not seen tell
-            return found
+            return flexible
         for k, members in self.mixtures.items():
-            found[k] = any(has_index(member.learned.vector, n_players) for member in members)
-        return found
+            flexible[k] = any(has_index(member.learned.vector, n_players) for member in members)
+        return flexible
 
     def most_telling(self, candidates: BoolArray, count: int) -> IntArray:
         """Which of these pairs (m, n) to evaluate next: those that say most about Shapley values of

@@ -52,7 +52,8 @@ class Taught(NamedTuple):
 
 def taught_by(games: Iterable[Lesson], n_players: int) -> Taught:
     """What fits have learned of some of so many players."""
-    plain, bent = list[Numbers](), list[Numbers]()
+    plain = list[Numbers]()
+    bent = list[Numbers]()
     for signs, values, members, players in games:
         vectors = [member.learned.vector for member in members]
         without = [each for each in vectors if not has_index(each, len(players))]
@@ -64,8 +65,8 @@ def taught_by(games: Iterable[Lesson], n_players: int) -> Taught:
                 continue
             link = link_of(signs, values / np.sqrt(np.mean(np.square(values))))
             size = np.linalg.norm(vector[: len(players)]) / np.linalg.norm(link.weights)
-            found = np.append(size, vector[len(players) :])
-            bent.append(_spread(found, 2, players, n_players))
+            vector_of = np.append(size, vector[len(players) :])
+            bent.append(_spread(vector_of, 2, players, n_players))
     return Taught(tuple(plain), tuple(bent))
 
 

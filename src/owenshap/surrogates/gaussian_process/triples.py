@@ -104,13 +104,16 @@ class _Known:
     """
 
     def __init__(self, product: FloatArray, values: FloatArray) -> None:
-        self._product, count = product, product.shape[1]
-        self.within, self.told = product.T @ product, values @ product
+        self._product = product
+        count = product.shape[1]
+        self.within = product.T @ product
+        self.told = values @ product
         self._mixed, self._used, self._shares = np.eye(count), list[FloatArray](), list[float]()
 
     def change(self, at: int, by: float) -> None:
         """A variance becomes larger by so much."""
-        share, across = by / (1 + by * self.within[at, at]), self.within[at].copy()
+        share = by / (1 + by * self.within[at, at])
+        across = self.within[at].copy()
         self._shares.append(float(share))
         self._used.append(self._mixed[:, at].copy())
         self.told -= share * self.told[at] * across
@@ -142,7 +145,8 @@ class Search:
     """Whether the factor that a search is given is that of a kernel with what it found before."""
 
     def __init__(self, signs: FloatArray, values: FloatArray) -> None:
-        self._signs, self._values = signs, values
+        self._signs = signs
+        self._values = values
         self._gained = 0.0  # of log likelihood, by the triples that joined last
         n_players = signs.shape[1]
         self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
@@ -154,7 +158,8 @@ class Search:
         """
         values = factor.whitened(self._values[:, None])[:, 0]
         kept, changed = self._again(factor.whitened(before.products(self._signs)), values, before)
-        players, variances = list(kept.players), list(kept.variances)
+        players = list(kept.players)
+        variances = list(kept.variances)
         self._add(factor, changed, values, players, variances)
         width = before.players.shape[1]
         return type(before)(np.array(players, np.int64).reshape(-1, width), np.array(variances))
@@ -172,18 +177,20 @@ class Search:
         """Variances that are the likeliest now, one after the other; those that pay no longer are
         left out.
         """
-        variances, known = before.variances.copy(), _Known(product, values)
+        variances = before.variances.copy()
+        known = _Known(product, values)
         if not self.factor_has_before:
             for at, variance in enumerate(variances.tolist()):
                 known.change(at, variance)
         worth = self._worth_of(before.players)
         for at in range(len(before)):
-            own = float(known.within[at, at])
+            within = float(known.within[at, at])
             # what s and q are without this very triple: both over this
-            without = 1 - variances[at] * own
+            without = 1 - variances[at] * within
             if without <= 1e-9:
                 continue
-            best, gain = _likeliest(np.array([own / without]), np.array([known.told[at] / without]))
+            gains = np.array([known.told[at] / without])
+            best, gain = _likeliest(np.array([within / without]), gains)
             variance = float(best[0]) if gain[0] > worth[at] / 2 else 0.0
             known.change(at, variance - variances[at])
             variances[at] = variance
@@ -204,15 +211,14 @@ class Search:
         candidates = self._candidates(factor.coloured(left))
         product = factor.whitened(self._products(candidates))
         known = changed.along.T @ product  # of each, along what has changed
-        within, told = (
-            np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known),
-            left @ product,
-        )
-        shares, free = changed.shares, ~_among(candidates, players)
+        within = np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known)
+        gains = left @ product
+        shares = changed.shares
+        free = ~_among(candidates, players)
         worth = self._worth_of(candidates)
         self._gained = 0.0
         while free.any() and len(players) < len(self._signs) // PAIRS_EACH:
-            best, gain = _likeliest(within, told)
+            best, gain = _likeliest(within, gains)
             at = int(np.argmax(np.where(free, gain - worth, -np.inf)))
             if gain[at] < worth[at]:
                 break
@@ -221,8 +227,9 @@ class Search:
             share = variance / (1 + variance * within[at])
             # χ′C⁻¹χ with all others
             across = product[:, at] @ product - (shares * known[:, at]) @ known
-            shares, known = np.append(shares, share), np.concatenate([known, across[None]])
-            told = told - share * told[at] * across
+            shares = np.append(shares, share)
+            known = np.concatenate([known, across[None]])
+            gains = gains - share * gains[at] * across
             within = within - share * np.square(across)
             players.append(candidates[at])
             variances.append(variance)
@@ -237,25 +244,27 @@ class Search:
 
     def _candidates(self, left: FloatArray) -> IntArray:
         """The triples with the largest q, from C⁻¹y: as many as pairs, and as parameters see."""
-        signs, n_players = self._signs, self._signs.shape[1]
-        told = np.zeros((n_players, n_players, n_players))
+        signs = self._signs
+        n_players = self._signs.shape[1]
+        sizes = np.zeros((n_players, n_players, n_players))
         for first in range(n_players - 2):
             others = signs[:, first + 1 :]
-            told[first, first + 1 :, first + 1 :] = others.T @ (
+            sizes[first, first + 1 :, first + 1 :] = others.T @ (
                 others * (left * signs[:, first])[:, None]
             )
-        size, count = np.abs(told[tuple(self._all.T)]), max(LEARNING.most, len(signs))
+        size = np.abs(sizes[tuple(self._all.T)])
+        count = max(LEARNING.most, len(signs))
         if len(size) > count:
             return self._all[np.argpartition(-size, count)[:count]]
         return self._all
 
 
-def _likeliest(within: FloatArray, told: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _likeliest(within: FloatArray, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Variances under which values are the likeliest, from s and q, and the gain in log
     likelihood.
     """
     within = np.maximum(within, 1e-300)
-    ratio = np.maximum(np.square(told) / within, 1.0)
+    ratio = np.maximum(np.square(gains) / within, 1.0)
     return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
 
 
@@ -268,5 +277,5 @@ def _ascending(n_players: int) -> BoolArray:
 
 def _among(candidates: IntArray, players: list[IntArray]) -> BoolArray:
     """Which candidates are found already."""
-    known = {tuple(each.tolist()) for each in players}
-    return np.array([tuple(each) in known for each in candidates.tolist()], np.bool_)
+    known = {tuple(player.tolist()) for player in players}
+    return np.array([tuple(candidate) in known for candidate in candidates.tolist()], np.bool_)
