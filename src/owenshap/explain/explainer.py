@@ -182,6 +182,7 @@ class Explainer:
         background_draws : int, optional
             Draw so many background rows for each star or chain in place of all of them: cheaper,
             unbiased, and what it adds to the error is in the intervals. Not for method 'exact'.
+            With a tolerance 'auto' draws by itself where that is enough.
         keep : bool
             Whether the evaluations are kept, so that `explanation.interactions()` can be read off
             them: about 8 bytes an evaluation and output. 'auto' then takes a method that evaluates
