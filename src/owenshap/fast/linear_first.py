@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.tables import Table
 
 SHORT = 16  # numbers along an axis
-# Columns of every product with the first layer on a host. The last bits of a product depend on its
-# shape, and in some kernels on where a column stands; kernels take 4 to 48 columns at once, which
-# divide these, so that no column is ever one that is left over.
+# The most columns of a product with the first layer on a host. The last bits of a product depend on
+# its shape; kernels take 4 to 48 columns at once, which divide these, so that no column is ever one
+# that is left over. Where bits depend on a column's place as well, panels are narrower.
 FIRST_PANEL = 48
 PANEL = 4 * FIRST_PANEL  # the same for later layers, of which a call has many columns
 # numbers up to which filling up a panel takes less as one copy than as a call of its own
@@ -217,18 +217,28 @@ class LinearFirst:
             return hidden
         if not self.by_panel:
             return self._stepped(hidden)
-        columns = hidden.shape[1]
-        whole = columns - columns % PANEL if columns * len(hidden) > COPIED else 0
+        columns, panel = hidden.shape[1], self._panel
+        whole = columns - columns % panel if columns * len(hidden) > COPIED else 0
         parts = [self._rest_of_panels(hidden[:, :whole])] if whole else []
         if whole < columns:
-            others = self.arrays.padded(hidden[:, whole:], -(-(columns - whole) // PANEL) * PANEL)
+            others = self.arrays.padded(hidden[:, whole:], -(-(columns - whole) // panel) * panel)
             parts.append(self._rest_of_panels(others)[:, : columns - whole])
         return self.arrays.joined(parts, 1)
 
     def _rest_of_panels(self, hidden: Any) -> Any:
         """The same for whole panels: many products of one shape, which keep all cores busy."""
-        panels = self._stepped(hidden.reshape(len(hidden), -1, PANEL).swapaxes(0, 1))
+        panels = self._stepped(hidden.reshape(len(hidden), -1, self._panel).swapaxes(0, 1))
         return panels.swapaxes(0, 1).reshape(panels.shape[1], -1)
+
+    @cached_property
+    def _panel(self) -> int:
+        """Columns that the later layers take at once."""
+        layers = [step for step in self.steps if step.weights is not None]
+        widths = [
+            even_panel(self.arrays, int(layer.weights.shape[1]), layer.apply, PANEL)
+            for layer in layers
+        ]
+        return min(widths, default=PANEL)
 
     def _stepped(self, hidden: Any) -> Any:
         for step in self.steps:
@@ -348,17 +358,40 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
     columns = right.shape[1]
     if not arrays.fixed:
         return (left.reshape(-1, len(right)) @ right).reshape(len(left), pairs, columns)
-    padded = arrays.padded(right, -(-columns // FIRST_PANEL) * FIRST_PANEL)
-    panels = padded.reshape(len(right), -1, FIRST_PANEL).swapaxes(0, 1)
+    panel = first_panel(arrays, len(left), len(right))
+    padded = arrays.padded(right, -(-columns // panel) * panel)
+    panels = padded.reshape(len(right), -1, panel).swapaxes(0, 1)
     if pairs > len(panels):
         lefts = left.swapaxes(0, 1)
-        products = arrays.joined([arrays.products(lefts, panel[None]) for panel in panels], 2)
+        products = arrays.joined([arrays.products(lefts, some[None]) for some in panels], 2)
         return products.swapaxes(0, 1)[..., :columns]
     by_pair = [
         arrays.products(left[:, pair][None], panels).swapaxes(0, 1).reshape(len(left), 1, -1)
         for pair in range(pairs)
     ]
     return arrays.joined([product[..., :columns] for product in by_pair], 1)
+
+
+@lru_cache
+def first_panel(arrays: Arrays, height: int, length: int) -> int:
+    """Columns that a product with a matrix (height, length) takes at once."""
+    left = arrays.put(np.random.default_rng(0).normal(size=(1, height, length)))
+    return even_panel(arrays, length, lambda right: arrays.products(left, right), FIRST_PANEL)
+
+
+def even_panel(arrays: Arrays, length: int, product: Callable[[Any], Any], most: int) -> int:
+    """Columns of a panel (1, length, columns), at most so many, of which each has the same bits
+    wherever it stands: kernels of some processors add up the first and the last few in another
+    order than those between.
+    """
+    column = arrays.put(np.random.default_rng(1).normal(size=(1, length, 1)))
+    columns = most
+    while columns > 1:
+        made = product(arrays.joined([column] * columns, 2))
+        if bool((made == made[..., :1]).all()):
+            break
+        columns = 1 << (columns - 1).bit_length() - 1  # the next lower power of two
+    return columns
 
 
 def in_halves(array: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from owenshap import MLP, Castro, Exact, Explainer, HalvedOwen, Linear, OwenPrinted
+from owenshap.fast import linear_first
 
 FEATURES, ROWS = 10, 11
 DESIGNS = {
@@ -64,6 +65,24 @@ MODELS = {
     "numpy": lambda dtype: MLP(layers_of(dtype), activations="tanh"),
     "torch": module,
 }
+
+
+def test_panels_are_narrow_where_bits_depend_on_the_place():
+    """As in a kernel of some processors: in wide products the first and last 8 columns differ."""
+
+    def product(right):
+        made = 1 / 3 * right
+        if right.shape[2] > 16:
+            made[..., 8:-8] += 1e-16 * made[..., 8:-8].sum()
+        return made
+
+    arrays = linear_first.NumpyArrays(np.float64)
+    assert linear_first.even_panel(arrays, 3, product, 48) == 16
+    assert linear_first.even_panel(arrays, 3, lambda right: 1 / 3 * right, 48) == 48
+    places = np.random.default_rng(0).normal(size=48)
+    assert (
+        linear_first.even_panel(arrays, 3, lambda right: right * places[: right.shape[2]], 48) == 1
+    )
 
 
 @pytest.fixture(autouse=True)
