@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -181,18 +182,37 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     coalitions = np.asarray(coalitions)
     values = np.asarray(values, np.float64)
     _check(coalitions, values)
-    n_players = coalitions.shape[1]
-    sizes = np.count_nonzero(coalitions, axis=1)
+    of = _complete(coalitions.tobytes(), coalitions.shape[1])
+    here, there = (_mean_by(which, values[side], len(of.signs)) for side, which in of.sides)
+    mean = (here + there) / 2
+    return Pairs(of.signs, (here - there) / 2, mean - mean[0], mean[0], of.sizes)
+
+
+class _Complete(NamedTuple):
+    """The pairs of which both coalitions are there, whatever their values."""
+
+    signs: FloatArray
+    sizes: IntArray
+    sides: list[tuple[IntArray, IntArray]]
+    """Of the larger coalitions of pairs, and of their complements: which of the coalitions given
+    they are, and of which pair.
+    """
+
+
+@lru_cache(maxsize=8)  # a fit asks several times, and games often have the same coalitions
+def _complete(packed: bytes, n_players: int) -> _Complete:
+    """Those among coalitions (m, n), given as bytes."""
+    coalitions = np.frombuffer(packed, np.bool_).reshape(-1, n_players)
+    sizes = sizes_of(coalitions)
     # Of the two coalitions of a pair the larger one stands for it; of two equals the one with the
     # first player.
     swapped = (2 * sizes < n_players) | ((2 * sizes == n_players) & ~coalitions[:, 0])
     larger = coalitions ^ swapped[:, None]
-    packed = pack(larger)
-    keys = np.ascontiguousarray(packed).view([("", np.uint8)] * packed.shape[1])[:, 0]
+    packed_rows = pack(larger)
+    keys = np.ascontiguousarray(packed_rows).view([("", np.uint8)] * packed_rows.shape[1])[:, 0]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    means = [_mean_by(which, values, side, len(first)) for side in (~swapped, swapped)]
-    complete = (means[0][1] > 0) & (means[1][1] > 0)
-    kept = np.flatnonzero(complete)
+    seen = [np.bincount(which[side], minlength=len(first)) > 0 for side in (~swapped, swapped)]
+    kept = np.flatnonzero(seen[0] & seen[1])
     # in an order that the caller's does not change
     kept = kept[np.argsort(-sizes_of(larger[first[kept]]), kind="stable")]
     members = larger[first[kept]]
@@ -201,12 +221,16 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
         raise InputError(
             "coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice
         )
-    here = means[0][0][kept]
-    there = means[1][0][kept]
-    mean = (here + there) / 2
-    return Pairs(
-        np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members)
-    )
+    place = np.full(len(first), -1)
+    place[kept] = np.arange(len(kept))
+    sides = list[tuple[IntArray, IntArray]]()
+    for side in (~swapped, swapped):
+        own = np.flatnonzero(side & (place[which] >= 0))
+        sides.append((own, place[which[own]]))
+    complete = _Complete(signs_of(members), sizes_of(members), sides)
+    for array in complete[:2]:
+        array.flags.writeable = False  # whoever asks next has the same
+    return complete
 
 
 def fold_of(pairs: int) -> IntArray:
@@ -262,14 +286,15 @@ def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
     return shared
 
 
-def _mean_by(
-    which: IntArray, values: FloatArray, side: BoolArray, groups: int
-) -> tuple[FloatArray, IntArray]:
-    """Mean of the values of each group on one side, and how many there are."""
-    counts = np.bincount(which[side], minlength=groups)
+def _mean_by(which: IntArray, values: FloatArray, groups: int) -> FloatArray:
+    """Mean of the values of each group."""
     sums = np.zeros((groups, values.shape[1]))
-    np.add.at(sums, which[side], values[side])
-    return sums / np.maximum(counts, 1)[:, None], counts
+    if len(which) == groups:  # one each
+        sums[which] += values
+        return sums
+    np.add.at(sums, which, values)
+    means: FloatArray = sums / np.bincount(which, minlength=groups)[:, None]
+    return means
 
 
 def _check(coalitions: BoolArray, values: FloatArray) -> None:

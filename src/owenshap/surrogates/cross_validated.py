@@ -364,7 +364,7 @@ def _equal_shares(pairs: Pairs) -> EqualShares:
 
 def _by_size(pairs: Pairs, known: BoolArray, left_out: int = 0) -> FloatArray:
     """What sizes alone say of every pair: the mean over the known pairs of its size, without itself
-    where `own` is 1.
+    where `left_out` is 1.
 
     Where there are none, the pair's share of the total.
     """
@@ -379,8 +379,8 @@ def _by_size(pairs: Pairs, known: BoolArray, left_out: int = 0) -> FloatArray:
 
 
 def _failed(fitted: FittedSurrogate, pairs: Pairs) -> BoolArray:
-    """Outputs (k,) that the surrogate says nothing about, although they are not constant: no pair
-    is left out of nothing.
+    """Outputs (k,) that the surrogate says nothing about, although they are not constant: it has no
+    leave-one-out error at all.
     """
     silent: BoolArray = np.logical_not(fitted.leave_one_out.any(axis=0))
     return silent & (np.abs(pairs.odd).max(axis=0) > ROUNDING * np.abs(pairs.centre))
