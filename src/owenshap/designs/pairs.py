@@ -11,6 +11,7 @@ from scipy.linalg import blas
 from owenshap.designs.levels import gauss_legendre
 from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray
 from owenshap.support.bits import pack
+from owenshap.support.threads import one_thread_for_algebra
 
 # pairs one by one, which takes longer the more there are; others are drawn at random
 MOST_CHOSEN = 500
@@ -68,7 +69,7 @@ def more_pairs(given: BoolArray, count: int, rng: np.random.Generator) -> BoolAr
     random.
     """
     n_players = given.shape[1]
-    chosen = n_players <= MOST_PLAYERS and count < all_pairs(n_players)
+    chosen = count <= MOST_CHOSEN and n_players <= MOST_PLAYERS and count < all_pairs(n_players)
     wanted = min(CANDIDATES * count if chosen else count + len(given), all_pairs(n_players))
     drawn = even_pairs(n_players, wanted, rng)
     candidates = _distinct(np.concatenate([given, rng.permutation(drawn)]))
@@ -91,6 +92,7 @@ def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     return np.concatenate(drawn) if drawn else np.zeros((0, n_players), np.bool_)
 
 
+@one_thread_for_algebra()
 def _most_telling(
     candidates: BoolArray, count: int, rng: np.random.Generator, given: int = 0
 ) -> IntArray:
