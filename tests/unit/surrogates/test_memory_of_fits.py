@@ -19,10 +19,12 @@ from owenshap.surrogates.gaussian_process import (
     learning,
     members,
 )
+from owenshap.surrogates.gaussian_process.as_taught import AsTaught
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, means
 from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.linear import LinearSurrogate
 
 
@@ -35,9 +37,18 @@ def pairs(count: int, n_players: int) -> tuple[BoolArray, FloatArray]:
     return coalitions, np.tanh(coalitions @ weights)[:, None]
 
 
+def as_taught(n_players: int) -> AsTaught:
+    """By four games, whose lengths differ."""
+    rest = (0.2, -0.3, -3.0, 0.6, 0.4, 0.1)
+    lengths = np.random.default_rng(2).normal(-1, 0.6, (4, n_players))
+    return AsTaught(Taught(tuple((*each.tolist(), *rest) for each in lengths)))
+
+
 @pytest.mark.parametrize(
     ("surrogate", "count", "n_players"),
     [
+        (as_taught(12), 150, 12),
+        (as_taught(30), 600, 30),
         (LinearSurrogate(), 2_000, 100),
         (LinearSurrogate(), 100, 700),
         (CrossValidated(GaussianProcessSurrogate()), 150, 12),
@@ -50,7 +61,7 @@ def test_a_fit_takes_no_more_memory_than_it_says(
     surrogate: Surrogate, count: int, n_players: int
 ) -> None:
     coalitions, values = pairs(count, n_players)
-    surrogate.fit(*pairs(20, 8))  # what a first call loads
+    surrogate.fit(*pairs(20, n_players))  # what a first call loads
     tracemalloc.start()
     try:
         fitted = surrogate.fit(coalitions, values)

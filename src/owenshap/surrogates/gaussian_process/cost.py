@@ -9,6 +9,7 @@ import numpy as np
 from owenshap.designs.pairs import LENGTHS, MOST_PLAYERS
 from owenshap.surrogates.gaussian_process.kernel import enough_levels
 from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, PAIRS_EACH, TRIPLES
+from owenshap.surrogates.gaussian_process.taught import LESSONS, lesson_pairs
 
 # Seconds on one core of the machine that it was measured on, of a step and for each number that it
 # fills: benchmarks/decisions.md#what-a-fit-takes.
@@ -41,6 +42,17 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
     levels = min(enough_levels(np.full(n_players, LENGTHS / n_players)), (n_players + 1) // 2)
     seconds += NUMBER * (2 * factors * pairs**2 + members * pairs * n_players * levels)
     return outputs * seconds
+
+
+def taught_seconds(outputs: int) -> float:
+    """The same where other games have taught all parameters: about a step of each lesson."""
+    return outputs * LESSONS * STEP
+
+
+def teaching(n_players: int) -> tuple[int, float]:
+    """Evaluations of the games that teach, and seconds of their fits."""
+    pairs = lesson_pairs(n_players)
+    return LESSONS * (2 * pairs + 2), LESSONS * fit_seconds(pairs, n_players)
 
 
 def searches_triples(pairs: int, n_players: int) -> bool:

@@ -222,11 +222,16 @@ class FittedProcess(FittedSurrogate):
         by_fold = np.zeros((FOLDS, n_players, outputs))
         for k, members in self.mixtures.items():
             for member in members:
-                likelihood = self.likelihood.with_triples(member.learned.triples)
-                operator = member.share * likelihood.shapley(member.learned.vector).T
+                operator = member.share * self._operator(member.learned)
                 values[:, k] += operator @ member.weights
                 by_fold[..., k] += (operator @ member.by_fold).T
         return efficient(values, self.pairs.total), by_fold
+
+    def _operator(self, learned: Learned) -> FloatArray:
+        """What makes Shapley values of weights, (n, N)."""
+        likelihood = self.likelihood.with_triples(learned.triples)
+        operator: FloatArray = likelihood.shapley(learned.vector).T
+        return operator
 
     def values_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """The values (n, k) under another index than Shapley's, and those without each fold,

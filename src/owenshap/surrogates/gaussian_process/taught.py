@@ -9,10 +9,16 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from owenshap.designs.pairs import all_pairs
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.link import link_of
 from owenshap.surrogates.gaussian_process.members import Member
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
+
+# Games that teach, and pairs of each for every player: fewer pairs teach lengths that a game's own
+# first guess is likelier than, of one game half of the others learn little
+# (benchmarks/decisions.md#taught-rows).
+LESSONS, PAIRS = 4, 4
 
 Numbers: TypeAlias = tuple[float, ...]
 Lesson: TypeAlias = tuple[FloatArray, FloatArray, Sequence[Member], IntArray]
@@ -27,12 +33,17 @@ class Taught(NamedTuple):
     Lengths are those of all players; what is there beside them comes last.
     """
 
-    plain: tuple[Numbers, ...]
+    plain: tuple[Numbers, ...] = ()
     """Without an index part, (n + 6,) each."""
     bent: tuple[Numbers, ...] = ()
     """With one: how many times the weights of the link its weights are, in the root mean square;
     the logarithm of its scale; and the others, (2 + n + 6,) each.
     """
+
+    @classmethod
+    def restored(cls, state: Sequence[Sequence[Sequence[float]]]) -> Taught:
+        """From plain data."""
+        return cls(*(tuple(map(tuple, part)) for part in state))
 
     def of(self, players: IntArray) -> Taught:
         """The same for a game of some of the players."""
@@ -50,19 +61,20 @@ class Taught(NamedTuple):
         return [np.concatenate([each[0] * weights, each[1:]]) for each in map(np.array, self.bent)]
 
 
+def lesson_pairs(n_players: int) -> int:
+    """Pairs of a game with so many players that teaches."""
+    return min(PAIRS * n_players, all_pairs(n_players))
+
+
 def taught_by(games: Iterable[Lesson], n_players: int) -> Taught:
     """What fits have learned of some of so many players."""
     plain = list[Numbers]()
     bent = list[Numbers]()
     for signs, values, members, players in games:
-        vectors = [member.learned.vector for member in members]
-        without = [each for each in vectors if not has_index(each, len(players))]
-        # beside an index part that is all, others say at least whose lengths are long
-        for vector in without or [each[-len(players) - OTHERS :] for each in vectors]:
-            plain.append(_spread(vector, 0, players, n_players))
-        for vector in vectors:
-            if not has_index(vector, len(players)):
-                continue
+        vector = max(members, key=lambda member: member.share).learned.vector
+        # beside an index part, others say at least whose lengths are long
+        plain.append(_spread(vector[-len(players) - OTHERS :], 0, players, n_players))
+        if has_index(vector, len(players)):
             link = link_of(signs, values / np.sqrt(np.mean(np.square(values))))
             size = np.linalg.norm(vector[: len(players)]) / np.linalg.norm(link.weights)
             vector_of = np.append(size, vector[len(players) :])
