@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,8 @@ from owenshap.support.draws import Draws
 from owenshap.surrogates import FittedSurrogate, Notes, Surrogate
 from owenshap.surrogates.base import ENOUGH_EACH, has_few_levels
 from owenshap.surrogates.cross_validated import CrossValidated
-from owenshap.surrogates.forward import Forward, design_of, of_pairs
+from owenshap.surrogates.forward import MOST_FITTED, Forward, design_of, of_pairs
+from owenshap.surrogates.gaussian_process.as_taught import AsTaught, bytes_kept
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 from owenshap.surrogates.gaussian_process.taught import Taught
@@ -54,8 +56,8 @@ class GaussianProcess(FittedPairs):
         Pairs that are counted together where the process grows until it is good enough. By default
         as many as the number of players asks for.
     taught : Taught, optional
-        What the process starts from where it grows: what an Explainer of many rows has learned from
-        rows of its background.
+        Where the process grows, what an Explainer of many rows has learned from rows of its
+        background: it serves as it is, as long as that is sooner done than learning more.
 
     Notes
     -----
@@ -98,6 +100,12 @@ class GaussianProcess(FittedPairs):
     most_pairs = MOST_PAIRS
     most_players = MOST_FITTED_PLAYERS
 
+    @classmethod
+    def restored(cls, settings: Mapping[str, Any]) -> Self:
+        taught = settings["taught"]
+        known = None if taught is None else Taught.restored(taught)
+        return super().restored({**settings, "taught": known})
+
     def _count(self, n_players: int) -> int:
         pairs = self.batch if self.pairs is None else self.pairs
         return min(pairs or 0, all_pairs(n_players))
@@ -113,7 +121,13 @@ class GaussianProcess(FittedPairs):
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         if self.batch is None:
             return super().bytes_needed(n_players, replicates)
-        return self.surrogate().bytes_needed(min(replicates * self.batch, MOST_CHOSEN), n_players)
+        pairs = replicates * self.batch
+        needed = self.surrogate().bytes_needed(min(pairs, MOST_CHOSEN), n_players)
+        if self.taught is None:
+            return needed
+        # its matrices are kept for every look, each at √GROWTH times the pairs of the one before
+        kept = bytes_kept(min(pairs, MOST_FITTED), n_players)
+        return needed + int(kept / (1 - 1 / GROWTH))
 
     def no_interval_reason(self, n_players: int) -> str | None:
         # where it grows, its fit has errors of its own, and what corrects it is unbiased
@@ -123,7 +137,10 @@ class GaussianProcess(FittedPairs):
         if self.batch is None or n_players < 2:
             return None
         surrogate = CrossValidated(GaussianProcessSurrogate(taught=self.taught), when_asked=True)
-        return Growing(OncePerGame(surrogate), n_players, self.batch)
+        ready = None
+        if self.taught is not None and self.taught.plain:
+            ready = OncePerGame(CrossValidated(AsTaught(self.taught), refitted=False))
+        return Growing(OncePerGame(surrogate), n_players, self.batch, ready)
 
     def draws(self, n_players: int) -> Draws:
         return super().draws(n_players) if self.batch is None else of_pairs(n_players, self.batch)
@@ -170,6 +187,7 @@ class GaussianProcess(FittedPairs):
         return adaptive and not takes_few_differences(values[opening])
 
 
+TO_BE_TAUGHT = GaussianProcess(taught=Taught())  # what is taught is not known yet
 FIRST_FIT = 2.5  # pairs for each player
 # pairs for each player that are chosen at once, for three fits; choosing all takes as long as a fit
 FIRST_CHOSEN = math.ceil(FIRST_FIT * GROWTH**2)
@@ -181,23 +199,46 @@ LEARNED = 2 * FIRST_FIT
 class Growing(Forward):
     """A process that is fitted again and again to more pairs, until its own standard errors say
     that it is good enough; where it cannot grow any more, further pairs correct it.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        What learns from the values of the game.
+    n_players : int
+        Of the game.
+    batch : int
+        Pairs of a replicate.
+    as_taught : Surrogate, optional
+        What knows from other games all that it needs: it is fitted first, which takes no time.
     """
 
-    def __init__(self, surrogate: Surrogate, n_players: int, batch: int) -> None:
+    def __init__(
+        self, surrogate: Surrogate, n_players: int, batch: int, as_taught: Surrogate | None = None
+    ) -> None:
         super().__init__(surrogate, n_players, batch)
         self.first = 0  # no pair serves for a fit alone
         self.grows = True
+        self.expected = math.inf
+        """Replicates that would be good enough, by the last look."""
         self._n_players = n_players
-        self._order = np.zeros((0, n_players), np.bool_)  # pairs to see, the most telling first
         self._drawn = 0
         self._seed: int | None = None  # of all pairs: blocks are not always the same
         self._errors: FloatArray | None = None
         self._confirmed = False
+        self._own = surrogate
+        self._taught = as_taught
+        self._first_own: int | None = 0 if as_taught is None else None
+
+    @property
+    def as_taught(self) -> bool:
+        """Whether nothing is learned of the game itself, so far."""
+        return self._first_own is None or len(self._fits) < self._first_own
 
     @property
     def most(self) -> int:
         """Replicates at the last fit."""
-        return min(MOST_CHOSEN, all_pairs(self._n_players)) // self._pairs
+        pairs = MOST_FITTED if self.as_taught else MOST_CHOSEN
+        return _most(pairs, self._n_players, self._pairs)
 
     @property
     def count(self) -> int:
@@ -208,7 +249,14 @@ class Growing(Forward):
     def next_look(self) -> int:
         """Replicates at the next fit."""
         first = math.ceil(FIRST_FIT * self._n_players / self._pairs)
-        return min(max(first, math.ceil(GROWTH * self.count)), self.most)
+        if not self.as_taught:
+            return min(max(first, math.ceil(GROWTH * self.count)), self.most)
+        halfway = math.sqrt(self.count * self.expected) if self.expected < math.inf else 0.0
+        target = min(self.expected, max(GROWTH * self.count, halfway))
+        look = first  # at numbers that are the same for all games, so that these share matrices
+        while look <= self.count or look < target:
+            look = math.ceil(look * math.sqrt(GROWTH))
+        return min(look, self.most)
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         if not self.grows:
@@ -216,12 +264,12 @@ class Growing(Forward):
         if self._seed is None:
             self._seed = int(rng.integers(1 << 62))
         end = self._drawn + replicates * self._pairs
-        most = self.most * self._pairs
-        for count in (min(FIRST_CHOSEN * n_players, most), most):
-            if len(self._order) < min(end, count):
-                drawing = np.random.default_rng([self._seed, len(self._order)])
-                self._order = more_pairs(self._order, count, drawing)
-        drawn = self._order[self._drawn : end]
+        order = next(
+            each
+            for stage in (1, 2, 3)
+            if len(each := _in_order(n_players, self._pairs, self._seed, stage)) >= end
+        )
+        drawn = order[self._drawn : end]
         self._drawn = end
         return design_of(drawn)
 
@@ -235,6 +283,16 @@ class Growing(Forward):
         assert self._fitted is not None
         self._errors = self._fitted.standard_errors
         self._confirmed = False
+
+    def learn(self) -> None:
+        """The same, and learn from the values of the game, now and from now on."""
+        self._first_own = len(self._fits)
+        self.fit()
+
+    def _fit(self) -> None:
+        as_taught = self._taught if self.as_taught else None
+        self._surrogate = as_taught or self._own
+        super()._fit()
 
     def confirm(self, within: FloatArray | None = None) -> bool:
         """Make the checks of the last fit that were left until it matters; whether there were
@@ -285,15 +343,17 @@ class Growing(Forward):
 
     def state(self) -> dict[str, Any]:
         return super().state() | {
-            "order": self._order,
             "seed": self._seed,
             "grows": self.grows,
             "confirmed": self._confirmed,
+            "first_own": self._first_own,
+            "expected": self.expected,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        self._first_own = state["first_own"]
         super().restore(state)
-        self._order = state["order"]
+        self.expected = state["expected"]
         self._seed = state["seed"]
         self._drawn = self._seen
         self.grows = state["grows"]
@@ -302,6 +362,24 @@ class Growing(Forward):
             self._errors = self._fitted.standard_errors
             if state["confirmed"]:
                 self.confirm()
+
+
+@lru_cache(maxsize=8)  # rows that follow see the same
+def _in_order(n_players: int, batch: int, seed: int, stage: int) -> BoolArray:
+    """Pairs to see, the most telling first, of which no more are chosen than this stage needs."""
+    if stage == 0:
+        return np.zeros((0, n_players), np.bool_)
+    before = _in_order(n_players, batch, seed, stage - 1)
+    most = _most(MOST_CHOSEN if stage < 3 else MOST_FITTED, n_players, batch) * batch
+    count = min(FIRST_CHOSEN * n_players, most) if stage == 1 else most
+    if count <= len(before):
+        return before
+    return more_pairs(before, count, np.random.default_rng([seed, len(before)]))
+
+
+def _most(pairs: int, n_players: int, batch: int) -> int:
+    """Batches of at most so many different pairs."""
+    return min(pairs, all_pairs(n_players)) // batch
 
 
 def _half(count: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
@@ -90,6 +90,12 @@ class GaussianProcessCorrected(Estimator):
     def __post_init__(self) -> None:
         if self.pairs is not None:
             whole_number("pairs", self.pairs, 1, "It is the number of pairs of a batch")
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, Any]) -> Self:
+        taught = settings["taught"]
+        known = None if taught is None else Taught.restored(taught)
+        return super().restored({**settings, "taught": known})
 
     def replicate_cost(self, n_players: int) -> int:
         return 2 * (self.pairs or 1) if n_players > 1 else 0

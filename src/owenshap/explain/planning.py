@@ -17,7 +17,7 @@ from owenshap.estimators.base import default_budget
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import LITTLE, MORE, Predictor, Trial
-from owenshap.explain.teaching import own_plans
+from owenshap.explain.teaching import Teaching
 from owenshap.run.cost import Cost
 from owenshap.run.plan import (
     LINEAR,
@@ -49,7 +49,8 @@ def planned(
     """The games of the rows with their plans, and what the rows that are to be estimated share;
     where minutes are ahead, that is told.
     """
-    planner = Planner(call, groups, trial)
+    teaching = Teaching(call, groups, predictor, trial)
+    planner = Planner(call, groups, trial, teaching)
     plans = {size: planner.plan(size) for size in groups.sizes}
     ranges = None
     # of one row that stands in for absent features the game itself tells the range
@@ -58,9 +59,7 @@ def planned(
         trial.also(len(groups.absent.table))
         ranges = predictor.ranges(explained, groups.absent, groups.output, groups.linear)
     draws = {n_players: planner.draws(plan, n_players) for n_players, plan in plans.items()}
-    plan_of = None
-    if call.method == "auto":
-        plan_of = own_plans(call, groups, draws, plans, predictor, trial)
+    plan_of = teaching.plan_of(plans, draws)
     memory = call.settings.memory
     tasks = groups.tasks(plans, memory, draws, ranges, call.asks_for_pairs, plan_of)
     if call.report is not silent:
@@ -77,6 +76,8 @@ class Planner:
     """The rows."""
     trial: Trial = field(repr=False)
     """How to find out what a prediction takes."""
+    teaching: Teaching = field(repr=False)
+    """What can be learned beforehand."""
 
     def plan(self, n_players: int) -> Plan:
         """What is done for a row with so many live players."""
@@ -192,7 +193,8 @@ class Planner:
 
         def cost_of(seconds: float) -> Cost:
             counted = self.groups.row_seconds * rows
-            return Cost(seconds * rows, outputs, counted, of_a_star=of_a_star)
+            taught = self.teaching.alike
+            return Cost(seconds * rows, outputs, counted, of_a_star=of_a_star, taught=taught)
 
         def matters(seconds: float) -> bool:
             if math.isinf(seconds):

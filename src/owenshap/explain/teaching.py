@@ -7,11 +7,12 @@ Nothing depends on which rows are explained; on how many there are, whether lear
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from owenshap.designs.pairs import all_pairs, more_pairs
+from owenshap.designs.pairs import more_pairs
 from owenshap.estimators.gaussian_process import GaussianProcess
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.explain.grouping import RowGroups
@@ -20,116 +21,139 @@ from owenshap.explain.predicting import Predictor, Trial
 from owenshap.run.cost import MISJUDGED, SURE
 from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
-from owenshap.surrogates.gaussian_process.cost import fit_seconds
+from owenshap.surrogates.gaussian_process.cost import teaching
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process.taught import Lesson, Taught, taught_by
+from owenshap.surrogates.gaussian_process.taught import (
+    LESSONS,
+    Lesson,
+    Taught,
+    lesson_pairs,
+    taught_by,
+)
 from owenshap.surrogates.multiples import multiples
 
-# Rows that teach, and pairs of each for every player: fewer pairs teach lengths that a row's own
-# first guess is likelier than, of one row half of the others learn little
-# (benchmarks/decisions.md#taught-rows).
-PILOTS, PAIRS = 4, 4
-# that teach: of more the first ones, as every row tries all that is taught; one is too few
-MOST_OUTPUTS = 3
 
+@dataclass(frozen=True, eq=False)
+class Teaching:
+    """What rows of the background can teach the rows of a call."""
 
-def own_plans(
-    call: Call,
-    groups: RowGroups,
-    draws: Mapping[int, int | None],
-    plans: Mapping[int, Plan],
-    predictor: Predictor,
-    trial: Trial,
-) -> Callable[[Plan, IntArray], Plan]:
-    """What makes the plan of a row with these live players: one whose process starts from what
-    background rows have taught, where that pays.
-    """
-    rows = len(groups.rows) if predictor.ahead is None else predictor.ahead
-    whole = [each for each in plans if draws[each] is None]
-    teaching = [each for each in whole if _pays(call, groups, plans[each], each, rows, trial)]
-    key = call.settings.seed, groups.linear is None
-    if teaching and key not in predictor.taught:
-        predictor.taught[key] = _learned(call, groups, trial)
+    call: Call
+    groups: RowGroups = field(repr=False)
+    predictor: Predictor = field(repr=False)
+    trial: Trial = field(repr=False)
 
-    def plan_of(plan: Plan, players: IntArray) -> Plan:
-        if len(players) not in teaching:
-            return plan
+    @cached_property
+    def rows(self) -> int:
+        """Rows to teach: none where a method was asked for, or not the whole background teaches."""
+        call = self.call
+        absent = self.groups.absent
+        if call.method != "auto" or call.asks_for_pairs or call.shared is not None:
+            return 0
+        if call.until is None or call.until.seconds is not None:
+            return 0
+        if (
+            absent.per_row
+            or len(absent.table) < LESSONS
+            or self.groups.output.predicted is not None
+        ):
+            return 0
+        ahead = self.predictor.ahead
+        return len(self.groups.rows) if ahead is None else ahead
+
+    @cached_property
+    def alike(self) -> int:
+        """The same where rows will share what depends on who is live; none where those that teach
+        differ in that.
+        """
+        if not self.rows:
+            return 0
+        live = self._pilots.live
+        return self.rows if (live == live[0]).all() else 0
+
+    def plan_of(
+        self, plans: Mapping[int, Plan], draws: Mapping[int, int | None]
+    ) -> Callable[[Plan, IntArray], Plan] | None:
+        """What makes the plan of a row with these live players: one whose process knows what
+        background rows have taught, where that was planned or pays. None where it is for no row.
+        """
+        whole = (each for each in plans if draws[each] is None)
+        taught = [each for each in whole if self._pays(plans[each], each)]
+        if not taught:
+            return None
+        key = self.call.settings.seed, self.groups.linear is None
+        known = self.predictor.taught
+        if key not in known:
+            known[key] = self._learned()
+        among = lru_cache(maxsize=8)(lambda players: known[key].of(np.array(players)))
+
+        def plan_of(plan: Plan, players: IntArray) -> Plan:
+            if len(players) not in taught:
+                return plan
+            estimator = plan.estimator
+            assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
+            because = (
+                f"{plan.because}; the process starts from what {LESSONS} background rows taught"
+            )
+            begun = replace(estimator, taught=among(tuple(players.tolist())))
+            return replace(plan, estimator=begun, because=because)
+
+        return plan_of
+
+    def _pays(self, plan: Plan, n_players: int) -> bool:
+        """Whether a row's process is taught: it was planned so, or what it learns saves rows more
+        time than learning takes, about one fit each.
+        """
         estimator = plan.estimator
-        assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
-        because = f"{plan.because}; the process starts from what {PILOTS} background rows taught"
-        begun = replace(estimator, taught=predictor.taught[key].of(players))
-        return replace(plan, estimator=begun, because=because)
+        if not self.rows or not isinstance(estimator, GaussianProcess | GaussianProcessCorrected):
+            return False
+        if plan.until is None:
+            return False
+        if estimator.taught is not None:
+            return True
+        evaluations, fits = teaching(n_players)
+        background = len(self.groups.absent)
 
-    return plan_of
+        def learning(row_seconds: float) -> float:
+            return fits + evaluations * background * row_seconds
 
+        fit = fits / LESSONS
+        # both are guesses: 4 to 9 rows earn it back, and 8 and more are taught
+        # (benchmarks/decisions.md#taught-rows)
+        if self.rows * fit < MISJUDGED * learning(self.groups.row_seconds):
+            return False
+        # by the clock, unless that is not asked for (nan), only what is sure counts
+        return not learning(self.trial.known) > SURE * self.rows * fit
 
-def _pays(
-    call: Call,
-    groups: RowGroups,
-    plan: Plan,
-    n_players: int,
-    rows: int,
-    trial: Trial,
-) -> bool:
-    """Whether what is learned saves rows more time than learning takes: about one fit each.
+    @cached_property
+    def _pilots(self) -> RowGroups:
+        """Rows spread over the background, to be played as if they were explained."""
+        table = self.groups.absent.table
+        which = np.linspace(0, len(table) - 1, LESSONS).round().astype(np.intp)
+        return replace(self.groups, rows=table.take(which))
 
-    Only where 'auto' chose a process that learns on the way, and the whole background teaches.
-    """
-    absent = groups.absent
-    if call.method != "auto" or call.asks_for_pairs or call.shared is not None:
-        return False
-    if not isinstance(plan.estimator, GaussianProcess | GaussianProcessCorrected):
-        return False
-    if plan.until is None or plan.until.seconds is not None:
-        return False
-    if absent.per_row or len(absent.table) < PILOTS or groups.output.predicted is not None:
-        return False
-    pairs = min(PAIRS * n_players, all_pairs(n_players))
-    fit = fit_seconds(pairs, n_players)
+    def _learned(self) -> Taught:
+        """What they teach."""
+        live = [np.flatnonzero(each) for each in self._pilots.live]
+        games = [self._played(at, each) for at, each in enumerate(live) if len(each) > 2]
+        lessons = (each for each in games if each is not None)
+        return taught_by(lessons, len(self.groups.players))
 
-    def learning(row_seconds: float) -> float:
-        return PILOTS * (fit + (2 * pairs + 2) * len(absent) * row_seconds)
-
-    # both are guesses: 4 to 9 rows earn it back, and 8 and more are taught
-    # (benchmarks/decisions.md#taught-rows)
-    if rows * fit < MISJUDGED * learning(groups.row_seconds):
-        return False
-    # by the clock, unless that is not asked for (nan), only what is sure counts
-    return not learning(trial.known) > SURE * rows * fit
-
-
-def _learned(call: Call, groups: RowGroups, trial: Trial) -> Taught:
-    """What rows spread over the background teach."""
-    table = groups.absent.table
-    which = np.linspace(0, len(table) - 1, PILOTS).round().astype(np.intp)
-    pilots = replace(groups, rows=table.take(which))
-    games = []
-    for at in range(PILOTS):
-        players = np.flatnonzero(pilots.live[at])
-        if len(players) > 2:
-            games += _played(call, pilots, at, players, trial)
-    return taught_by(games, len(groups.players))
-
-
-def _played(
-    call: Call, pilots: RowGroups, at: int, players: IntArray, trial: Trial
-) -> list[Lesson]:
-    """Pairs of a row that teaches, their values and what a process makes of them, of every output
-    that is a game of its own.
-    """
-    n_players = len(players)
-    rng = np.random.default_rng([call.settings.seed, n_players])
-    count = min(PAIRS * n_players, all_pairs(n_players))
-    one = more_pairs(np.zeros((0, n_players), np.bool_), count, rng)
-    ends = np.array([[True], [False]]).repeat(n_players, axis=1)
-    coalitions = np.concatenate([ends, one, ~one])
-    game = pilots.game(np.array([at]), None, call.settings.memory)
-    values = game.values(coalitions)[:, :MOST_OUTPUTS]
-    trial.also(len(coalitions) * len(pilots.absent))
-    if multiples((values[2 : 2 + count] - values[2 + count :]) / 2) is not None:
-        values = values[:, :1]
-    fitted = GaussianProcessSurrogate().fit(coalitions, values)
-    return [
-        (fitted.pairs.signs, fitted.pairs.odd[:, k], members, players)
-        for k, members in fitted.mixtures.items()
-    ]
+    def _played(self, at: int, players: IntArray) -> Lesson | None:
+        """Pairs of one of them, their values and what a process makes of them, of one of its
+        outputs: each of these teaches in turn. None where that is constant.
+        """
+        pilots = self._pilots
+        n_players = len(players)
+        count = lesson_pairs(n_players)
+        rng = np.random.default_rng([self.call.settings.seed, n_players])
+        one = more_pairs(np.zeros((0, n_players), np.bool_), count, rng)
+        ends = np.array([[True], [False]]).repeat(n_players, axis=1)
+        coalitions = np.concatenate([ends, one, ~one])
+        game = pilots.game(np.array([at]), None, self.call.settings.memory)
+        values = game.values(coalitions)
+        self.trial.also(len(coalitions) * len(pilots.absent))
+        alike = multiples((values[2 : 2 + count] - values[2 + count :]) / 2) is not None
+        output = 0 if alike else at % values.shape[1]
+        fitted = GaussianProcessSurrogate().fit(coalitions, values[:, [output]])
+        members = fitted.mixtures.get(0)
+        return (fitted.pairs.signs, fitted.pairs.odd[:, 0], members, players) if members else None

@@ -41,6 +41,8 @@ class Cost:
         Whether it was not found out how much less it takes, as that changes nothing.
     of_a_star : float
         What one of a star takes, as a share of it: less where background rows are drawn.
+    taught : int
+        Games that share what a few others teach a process; 0 where none do.
     """
 
     seconds: float
@@ -48,6 +50,7 @@ class Cost:
     counted: float = GAME_SECONDS
     at_most: bool = False
     of_a_star: float = 1.0
+    taught: int = 0
 
     @classmethod
     def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:

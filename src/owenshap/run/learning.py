@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import cast
 
 from owenshap.estimators.gaussian_process import Growing
-from owenshap.run.plan import fitting_seconds
+from owenshap.run.plan import BY_PROCESS, BY_TAUGHT, fitting_seconds
 from owenshap.statistics.goal import Until
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Verdict, errors_within, look_at_fit
@@ -54,12 +55,35 @@ class Learning:
         """What a fit of so many pairs takes, counted: the same in every run."""
         return fitting_seconds(pairs, self._n_players, self._outputs)
 
+    def ways_on(self, at_most: float, cost: int) -> dict[str, tuple[float, float]]:
+        """Evaluations and seconds of fits until a taught process is good enough, as it is and if it
+        learns from its values, where so many replicates of this cost are needed as it is.
+        """
+        growing = self.growing
+        assert growing is not None
+        # of its own it needs fewer, and about three fits (run/plan.py)
+        needed = max(growing.count, at_most * BY_PROCESS / BY_TAUGHT)
+        fit = self.usual_seconds(int(needed / growing.count * growing.pairs))
+        return {
+            "go on": ((at_most - growing.count) * cost, 0.0),
+            "learn": ((needed - growing.count) * cost, 3 * fit),
+        }
+
     def grow(self, growing: Growing) -> None:
         """Fit to all that was seen."""
+        if growing.as_taught:
+            growing.fit()  # at once
+        else:
+            self._timed(growing.fit, growing.pairs)
+
+    def learn(self, growing: Growing) -> None:
+        """The same, and learn from it."""
+        self._timed(growing.learn, growing.pairs)
+
+    def _timed(self, fit: Callable[[], None], pairs: int) -> None:
         began = time.monotonic()
-        seconds = self.usual_seconds(growing.pairs)
-        growing.fit()
-        self._slowness = (time.monotonic() - began) / seconds
+        fit()
+        self._slowness = (time.monotonic() - began) / self.usual_seconds(pairs)
 
     def relearn(self, count: int, needed: float, left: int, seconds: float) -> None:
         """Fit anew, which was expected to take so long."""
@@ -75,15 +99,21 @@ def look_at_growing(
     tolerances: FloatArray | None,
     confidence: float,
     last: bool,
+    learned: Callable[[Verdict], bool],
 ) -> Verdict:
     """What a fit says that is the estimate; the last one, and one that is good enough, is checked,
     as far as it takes to tell that it is not.
+
+    Where it is not good enough, `learned` has it learn from its values if that pays.
     """
 
     def verdict() -> Verdict:
         return look_at_fit(*growing.fitted, growing.count, total, until, tolerances, confidence)
 
     seen = verdict()
+    if not seen.done and growing.as_taught and learned(seen):
+        seen = verdict()
+    growing.expected = seen.at_most
     if not (seen.done or last):
         return seen
     within = None

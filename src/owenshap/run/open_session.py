@@ -282,6 +282,19 @@ class OpenSession(Session):
         }
         return quickest(ways, self.plan.cost) == "go on"
 
+    def _learned(self, verdict: Verdict) -> bool:
+        """Whether what was taught is no longer enough: with what can be learned from the values it
+        is sooner done. That is learned, then.
+        """
+        assert self.learning is not None
+        assert self._growing is not None
+        if self.plan.cost is not None and verdict.at_most < math.inf:
+            ways = self.learning.ways_on(verdict.at_most, self.cost)
+            if quickest(ways, self.plan.cost) == "go on":
+                return False
+        self.learning.learn(self._growing)
+        return True
+
     # --- looking
 
     def look(self) -> Verdict:
@@ -299,7 +312,8 @@ class OpenSession(Session):
         goal = (self.until, self.tolerances, self.settings.confidence)
         growing = self._growing
         if growing is not None:
-            verdict = look_at_growing(growing, total, *goal, self.count >= self.all_affordable)
+            last = self.count >= self.all_affordable
+            verdict = look_at_growing(growing, total, *goal, last, self._learned)
             self.notes = growing.notes
             return verdict
         return look(

@@ -9,16 +9,16 @@ from functools import lru_cache
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
-from owenshap.estimators.base import ClosedForm, default_budget
+from owenshap.estimators.base import GROWTH, ClosedForm, default_budget
 from owenshap.estimators.exact import MOST_PLAYERS
-from owenshap.estimators.gaussian_process import FIRST_FIT
+from owenshap.estimators.gaussian_process import FIRST_FIT, TO_BE_TAUGHT
 from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.methods import named
 from owenshap.run.task import Plan, check_feasible, checked_budget, infeasible
 from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until
 from owenshap.surrogates.base import FOLDS
 from owenshap.surrogates.cross_validated import most_refitted
-from owenshap.surrogates.gaussian_process.cost import fit_seconds
+from owenshap.surrogates.gaussian_process.cost import fit_seconds, taught_seconds, teaching
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
@@ -27,6 +27,7 @@ from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_
 BY_STARS = 320
 BY_PROCESS = 12  # the same by a process that grows
 BY_CORRECTED = 25  # the same by one that is corrected
+BY_TAUGHT = 36  # the same by one that other games have taught, and that learns nothing of its own
 # times as long as sampling that all coalitions may take: their values have no error
 EXACT_LONGER = 2
 # background rows for each star where they are drawn for a tolerance of 1 %, and the least of them,
@@ -35,6 +36,7 @@ DRAWN, LEAST_DRAWN = 40, 10
 # times the predictions that averaging over all must take for drawing to be worth its error
 DRAWN_WORTH = 4
 STARS = "halved-owen"  # what is looked at sooner than a fit is made
+TAUGHT = "taught"  # a process that grows from what other games teach
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
 
@@ -195,7 +197,8 @@ def _auto_until(
     possible = n_players <= MOST_PLAYERS and (budget is None or 1 << n_players <= budget)
     if exact or (possible and until.seconds is None):
         ways = {"exact": ((1 << n_players) / EXACT_LONGER, 0.0)} | ways
-    way = quickest(ways, cost, "exact" if exact else None)
+    # what has no error is the usual way, unless many rows wait for it
+    way = quickest(ways, cost, "exact" if exact and TAUGHT not in ways else None)
     takes = cost.told(ways, way)
     if way == "exact":
         because = f"{takes}, so all 2^{n_players} coalitions take little longer than sampling"
@@ -204,17 +207,23 @@ def _auto_until(
         plan = replace(plan, because=f"all 2^{n_players} coalitions would take longer")
     if exact:
         plan = replace(plan, estimator=named(STARS).open_ended(n_players))
-    fitting = duration(min(besides for _, besides in ways.values() if besides))
     if way == STARS:
+        fits = (seconds for name, (_, seconds) in ways.items() if seconds and name != TAUGHT)
+        fitting = duration(min(fits))
         because = f"{plan.because}; {takes}, so many of them are sooner done than fits of {fitting}"
         return replace(plan, because=because), budget
-    fitting = duration(ways[way][1])
-    because = f"{plan.because}; {takes}, so fewer of them are worth fits of about {fitting}"
-    estimator = named(way).open_ended(n_players)
+    if way == TAUGHT:
+        estimator: Estimator = TO_BE_TAUGHT
+        because = f"{plan.because}; {takes}, so a process that others teach is sooner done"
+    else:
+        estimator = named(way)
+        fitting = duration(ways[way][1])
+        because = f"{plan.because}; {takes}, so fewer of them are worth fits of about {fitting}"
+    estimator = estimator.open_ended(n_players)
     better = replace(plan, estimator=estimator, because=because, cost=cost)
     if infeasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory) is None:
         return better, budget
-    return replace(plan, because=f"{because}, but these need more memory"), budget
+    return replace(plan, because=f"{because}, but that needs more memory"), budget
 
 
 def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, float]]:
@@ -236,6 +245,12 @@ def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, fl
         # the first fit, the last one, and as much again for those in between and for checks
         growing = fits(FIRST_FIT) + 3 * fits(evaluations / 2)
         ways["gaussian-process"] = (evaluations * n_players, growing)
+    if cost.taught and n_players <= MOST_CHOSEN:
+        evaluations = max(2 * FIRST_FIT, BY_TAUGHT * math.sqrt(_tighter(until)))
+        looks = 1 + math.log(evaluations / (2 * FIRST_FIT), GROWTH)
+        besides, fitting = (each / cost.taught for each in teaching(n_players))
+        fitting += looks * taught_seconds(cost.outputs)
+        ways[TAUGHT] = (evaluations * n_players + besides, fitting)
     return ways
 
 

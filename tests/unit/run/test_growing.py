@@ -1,6 +1,7 @@
 """A process that grows until its own standard errors are within the tolerance."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,14 +12,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
-from owenshap.designs.pairs import MOST_CHOSEN
+from owenshap.designs.pairs import MOST_CHOSEN, even_pairs
 from owenshap.estimators.gaussian_process import Growing
 from owenshap.explain.grouping import LINEAR_SECONDS
 from owenshap.models import as_model
 from owenshap.models.base import ROW_SECONDS
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
-from owenshap.statistics.goal import USUAL
+from owenshap.statistics.goal import USUAL, Until
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.taught import Taught, taught_by
 from owenshap.testing import product, unanimity
 
 GROWING = "gaussian-process"
@@ -152,6 +155,20 @@ def test_a_busy_machine_changes_no_choice(job):
     assert taken == {expected}
 
 
+ROWS = {0: "exact", 1: "exact", 10: GROWING, 1000: GROWING}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("job", ["naive Bayes 13", "a small network"])
+def test_many_rows_are_taught_where_that_is_sooner_done_than_all_coalitions(job, rows):
+    seconds, counted, n_players, outputs, _ = JOBS[job]
+    for factor in np.geomspace(1 / 5, 5, 11):
+        cost = Cost(100 * seconds * factor, outputs, 100 * counted, taught=rows)
+        plan = make_plan(n_players, "auto", None, cost, USUAL, 256e6)
+        assert plan.estimator.name == ROWS[rows]
+        assert ("others teach" in plan.because) == (ROWS[rows] == GROWING)
+
+
 def test_very_many_players_are_corrected_from_the_start():
     """One fit of 500 pairs is the first and the last that grows: with fewer of them than players it
     says nothing of most.
@@ -183,6 +200,72 @@ def test_what_a_row_takes_is_known_by_the_kind_of_model():
         assert as_model(model).row_seconds == BAYES
     for model in (KNeighborsClassifier().fit(X, y), lambda rows: rows[:, 0]):
         assert as_model(model).row_seconds == USUALLY
+
+
+# --- a process that others taught
+
+ALONG = (*np.full(14, -8.0), 0.2, -0.3, -3.0, 0.6, 0.4, 0.1)
+WRONGLY = Taught((ALONG,))  # as if every player counted for itself
+
+
+@pytest.fixture(scope="module")
+def well():
+    """What the game itself teaches."""
+    pairs = even_pairs(14, 56, np.random.default_rng(0))
+    ends = np.array([[True], [False]]).repeat(14, axis=1)
+    coalitions = np.concatenate([ends, pairs, ~pairs])
+    fitted = GaussianProcessSurrogate().fit(coalitions, wavy(coalitions)[:, None])
+    lesson = fitted.pairs.signs, fitted.pairs.odd[:, 0], fitted.mixtures[0], np.arange(14)
+    return taught_by([lesson], 14)
+
+
+@pytest.fixture
+def learning(monkeypatch):
+    """Which fits learn from the game itself: pairs of each."""
+    pairs = []
+    plain = GaussianProcessSurrogate.fit
+
+    def fit(self, coalitions, values, start=None):
+        pairs.append(len(coalitions) // 2)
+        return plain(self, coalitions, values, start)
+
+    monkeypatch.setattr(GaussianProcessSurrogate, "fit", fit)
+    return pairs
+
+
+@pytest.mark.parametrize("wrongly", [False, True])
+def test_it_learns_itself_where_that_is_sooner_done(wrongly, well, learning):
+    """A fit takes some milliseconds: as long as a thousand cheap evaluations, or a few dear ones."""
+    taken = []
+    exact = estimate(FunctionGame(wavy, 14), "exact").values
+    for seconds in (1e-5, 1e-3):
+        game = Watched(FunctionGame(wavy, 14))
+        taught = WRONGLY if wrongly else well
+        until = Until(tolerance=0.01)
+        plan = make_plan(14, GaussianProcess(taught=taught), None, until=until)
+        found = estimate(game, plan=replace(plan, cost=Cost(seconds, 1, seconds)), seed=2)
+        assert bool(learning) == (seconds == 1e-3)
+        assert found.stopped_by.startswith("tolerance of 0.01: all values are within")
+        assert found.evaluations == game.evaluations
+        assert (found.upper - found.values <= found.tolerances[0]).all()
+        # one run in twenty may be farther away
+        assert np.abs(found.values - exact).max() <= 1.25 * found.tolerances[0]
+        taken.append(found.evaluations)
+    assert max(taken) < 1000
+    if not wrongly:
+        assert taken[1] < taken[0]
+
+
+def test_looks_of_all_games_are_at_the_same_pairs(well):
+    """So that they share their matrices: how far off a game is decides which looks it skips."""
+    counts = set()
+    for off in (1.01, 2.0, 5.0, 50.0, np.inf):
+        growing = GaussianProcess(taught=well).open_ended(14).learner(14)
+        while growing.count < growing.most:
+            growing._seen = growing.next_look * growing._pairs
+            growing.expected = off * growing.count
+            counts.add(growing.count)
+    assert len(counts) <= 16
 
 
 def test_it_is_corrected_as_soon_as_growing_would_not_be_enough():

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import owenshap
-from owenshap import Castro, FunctionGame, HalvedOwen, estimate
+from owenshap import Castro, FunctionGame, GaussianProcess, HalvedOwen, estimate
 from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import make_plan
 from owenshap.run.session import FixedSession
 from owenshap.run.task import Plan, Settings, check_feasible
 from owenshap.statistics.goal import Until
+from owenshap.surrogates.gaussian_process.taught import Taught
 
 RNG = np.random.default_rng(0)
 WEIGHTS = RNG.normal(size=(9, 6))
@@ -25,7 +26,13 @@ SAMPLED = [
     Castro(antithetic=True),
     HalvedOwen(rule="gauss-legendre", levels=5),
 ]
-LEARNED = ["gaussian-process-corrected"]
+LENGTHS = ((-1.0,) * 9, (-8.0,) * 9)  # one that fits the game, about, and one that is wrong
+TAUGHT = [Taught(((*each, 0.2, -0.3, -3.0, 0.6, 0.4, 0.1),)) for each in LENGTHS]
+LEARNED = [
+    "gaussian-process-corrected",
+    "gaussian-process",
+    *(GaussianProcess(taught=each) for each in TAUGHT),
+]
 
 
 def written(state):
@@ -76,9 +83,11 @@ def same(one, other):
 @pytest.mark.parametrize("method", [*SAMPLED, *LEARNED], ids=str)
 def test_a_session_that_was_written_down_goes_on_with_the_same_bits(method):
     whole, part = session(method), session(method)
-    for replicates in (60, 150, 200):
-        whole.advance(replicates)
-        part.advance(replicates)
+    for replicates in (12, 60, 150, 200):
+        for each in (whole, part):
+            each.relearn()
+            each.advance(replicates)
+            each.look()
         part = OpenSession.restore(GAME, written(part.state()))
     same(whole, part)
 
