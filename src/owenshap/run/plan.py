@@ -214,7 +214,7 @@ def _auto_until(
         return replace(plan, because=because), budget
     if way == TAUGHT:
         estimator: Estimator = TO_BE_TAUGHT
-        because = f"{plan.because}; {takes}, so a process that others teach is sooner done"
+        because = f"{plan.because}; {takes}, so a process that background rows teach is sooner done"
     else:
         estimator = named(way)
         fitting = duration(ways[way][1])

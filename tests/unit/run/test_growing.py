@@ -166,7 +166,7 @@ def test_many_rows_are_taught_where_that_is_sooner_done_than_all_coalitions(job,
         cost = Cost(100 * seconds * factor, outputs, 100 * counted, taught=rows)
         plan = make_plan(n_players, "auto", None, cost, USUAL, 256e6)
         assert plan.estimator.name == ROWS[rows]
-        assert ("others teach" in plan.because) == (ROWS[rows] == GROWING)
+        assert ("background rows teach" in plan.because) == (ROWS[rows] == GROWING)
 
 
 def test_very_many_players_are_corrected_from_the_start():
