@@ -402,8 +402,9 @@ class Trial:
         if pace.settled or not matters(pace.seconds):
             return pace.seconds
         count = MOST_COMPARED
-        if not self._affordable(count, ahead, little):
-            self._time(1)  # its first call may have taken long for itself
+        spent = 0.0
+        while spent < little and not self._affordable(count, ahead, little):
+            spent += self._time(1).elapsed  # the first calls may have taken long for themselves
         before = math.inf
         while count <= self._largest and self._affordable(count, ahead, little):
             time = self._time(count)

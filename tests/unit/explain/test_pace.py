@@ -183,6 +183,31 @@ def test_batches_that_only_waited_do_not_tell(monkeypatch, waits):
     assert sum(calls) < 36_000 / 6
 
 
+def test_a_few_slow_first_calls_are_not_what_rows_take(monkeypatch):
+    """Threads of a library that begin anew: 0.08 s for each of the first two calls."""
+    model = Timed(monkeypatch, 1e-6)
+    late = [True, True]
+
+    def predict(which):
+        model.now += 0.08 if late and late.pop() else 0.0
+        return model(ROWS[which])
+
+    assert Trial(Pace(), 3, predict, True, LARGEST).seconds(lambda _: True, 0) < 3e-6
+
+
+def test_a_slow_row_is_timed_once(monkeypatch):
+    calls = []
+    model = Timed(monkeypatch, 0.3)
+
+    def predict(which):
+        calls.append(len(which))
+        return model(ROWS[which])
+
+    seconds = Trial(Pace(), 3, predict, True, LARGEST).seconds(lambda _: True, 0)
+    assert seconds == pytest.approx(0.3, rel=0.1)
+    assert calls == [1]
+
+
 def test_a_model_elsewhere_is_not_asked_oftener(monkeypatch):
     model = Timed(monkeypatch, 1e-6)
     waited, calls = [0.0], []

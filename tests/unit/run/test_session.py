@@ -89,6 +89,7 @@ def test_a_session_that_was_written_down_goes_on_with_the_same_bits(method):
             each.advance(replicates)
             each.look()
         part = OpenSession.restore(GAME, written(part.state()))
+        assert part.next_look == whole.next_look
     same(whole, part)
 
 
