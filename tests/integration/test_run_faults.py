@@ -266,7 +266,7 @@ def test_a_clock_that_jumps(tmp_path, undisturbed, monkeypatch):
 def test_workers_of_a_cluster_are_killed(tmp_path, undisturbed):
     """One by one, and then all at once; the nannies of the cluster start new ones."""
     distributed = pytest.importorskip("distributed")
-    settings = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     out = tmp_path / "run"
     with (
         distributed.LocalCluster(n_workers=2, **settings) as cluster,

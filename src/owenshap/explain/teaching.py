@@ -18,7 +18,7 @@ from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrec
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor, Trial
-from owenshap.run.cost import MISJUDGED, SURE
+from owenshap.run.cost import SURE
 from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process.cost import teaching
@@ -31,6 +31,9 @@ from owenshap.surrogates.gaussian_process.taught import (
     taught_by,
 )
 from owenshap.surrogates.multiples import multiples
+
+
+SAVED = 2  # fits that a row is spared, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +103,8 @@ class Teaching:
         return plan_of
 
     def _pays(self, plan: Plan, n_players: int) -> bool:
-        """Whether a row's process is taught: it was planned so, or what it learns saves rows more
-        time than learning takes, about one fit each.
+        """Whether a row's process is taught: it was planned so, or teaching saves rows more time
+        than it takes.
         """
         estimator = plan.estimator
         if not self.rows or not isinstance(estimator, GaussianProcess | GaussianProcessCorrected):
@@ -116,13 +119,13 @@ class Teaching:
         def learning(row_seconds: float) -> float:
             return fits + evaluations * background * row_seconds
 
-        fit = fits / LESSONS
-        # both are guesses: 4 to 9 rows earn it back, and 8 and more are taught
+        # one fit of a row whose first look is enough, three of others
         # (benchmarks/decisions.md#taught-rows)
-        if self.rows * fit < MISJUDGED * learning(self.groups.row_seconds):
+        saved = self.rows * SAVED * fits / LESSONS
+        if saved < learning(self.groups.row_seconds):
             return False
         # by the clock, unless that is not asked for (nan), only what is sure counts
-        return not learning(self.trial.known) > SURE * self.rows * fit
+        return not learning(self.trial.known) > SURE * saved
 
     @cached_property
     def _pilots(self) -> RowGroups:

@@ -90,6 +90,13 @@ def test_cheap_rows_are_not_fitted_for_themselves(monkeypatch):
     assert fits == [(2 * 4 * 13 + 2, 1)] * 4
 
 
+def test_six_rows_of_a_dear_model_pay_for_teaching():
+    """A row is spared two fits, about; four lessons are played for that."""
+    explainer, X = bumps()
+    said = [TAUGHT in explainer(X[100 : 100 + rows]).because[0] for rows in (3, 5, 6, 8)]
+    assert said == [False, False, True, True]
+
+
 def test_each_output_teaches_in_turn():
     """One hangs on the first features, the other on the last ones: their lengths are the longer."""
     X = np.random.default_rng(2).normal(size=(140, 20))

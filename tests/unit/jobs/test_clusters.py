@@ -17,7 +17,7 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def client():
-    settings = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with (
         distributed.LocalCluster(n_workers=3, **settings) as cluster,
         distributed.Client(cluster) as client,
@@ -139,14 +139,14 @@ class Named:
 def test_workers_begin_together(tmp_path, client):
     """The model is at all of them before the first part, so that none waits for another's."""
     begun = []
-    for turn in range(3):
+    for turn in range(5):
         (tmp_path / str(turn)).mkdir()
         made = explainer(Named(tmp_path / str(turn)))
         made.run(ROWS[:36], tmp_path / f"run {turn}", executor=client, part_rows=4, **SETTINGS)
         times = [float(each.read_text()) for each in (tmp_path / str(turn)).iterdir()]
         times.remove(min(times))  # this process's own, which settles what 'auto' takes
-        assert len(times) == 3
-        begun.append(max(times) - min(times))
+        if len(times) == 3:  # on a busy machine two may have done all before the third is woken
+            begun.append(max(times) - min(times))
     assert min(begun) < 0.1, begun  # a part takes 0.15 s and more
 
 

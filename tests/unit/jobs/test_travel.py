@@ -106,7 +106,7 @@ def processes():
 def cluster():
     """Two workers of Dask."""
     distributed = pytest.importorskip("distributed")
-    settings = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with (
         distributed.LocalCluster(n_workers=2, **settings) as workers,
         distributed.Client(workers) as client,
