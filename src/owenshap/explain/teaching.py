@@ -32,7 +32,6 @@ from owenshap.surrogates.gaussian_process.taught import (
 )
 from owenshap.surrogates.multiples import multiples
 
-
 SAVED = 2  # fits that a row is spared, about
 
 

@@ -67,7 +67,7 @@ def test_other_rows_change_nothing(job):
 
 
 def test_what_teaching_predicts_is_counted(job):
-    explainer, rows, together = job
+    _, rows, together = job
     n_players = rows.shape[1]
     background = 80 if n_players == 13 else 100  # rows
     pilots, pairs = 4, 4 * n_players
