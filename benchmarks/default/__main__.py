@@ -52,10 +52,10 @@ def main() -> None:
     folder = asked.out
     results = _kept(folder)
     began = time.monotonic()
-    if asked.choices:
-        results["choices"] = choices(
-            results.get("choices", {}), asked.jobs, asked.calls, _run_choices
-        )
+    known = results.get("choices", {})
+    for found in choices(known, asked.jobs, asked.calls, _run_choices) if asked.choices else []:
+        results["choices"] = found
+        _write(folder, results)
     for name, count in [] if asked.table or asked.choices else _cells(asked, results):
         if time.monotonic() - began > 60 * asked.minutes:
             _say("time is over; --resume runs the other cells")
@@ -113,7 +113,7 @@ def _measured(job: dict[str, Any], name: str, count: int, asked: argparse.Namesp
     command += ["--turns", str(asked.turns), "--limit", str(asked.limit)]
     when = {"date": date, "source": _source()}
     try:
-        ran = json.loads(_run(name, command))
+        ran = json.loads(_run(name, command, LONGEST))
     except subprocess.SubprocessError as error:
         failed = f"{type(error).__name__}, see out/default/{name}.log"
         job["cells"][str(count)] = {"failed": failed, **when}
@@ -124,7 +124,7 @@ def _measured(job: dict[str, Any], name: str, count: int, asked: argparse.Namesp
     job["cells"] = {key: job["cells"][key] for key in sorted(job["cells"], key=int)}
 
 
-def _run(name: str, command: list[str]) -> bytes:
+def _run(name: str, command: list[str], longest: float | None) -> bytes:
     """What a module prints in the environment of a job; errors go to its log."""
     log = ROOT / "out" / "default" / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def _run(name: str, command: list[str]) -> bytes:
             env={**os.environ, **_environment()},
             stdout=subprocess.PIPE,
             stderr=errors,
-            timeout=LONGEST,
+            timeout=longest,
             check=True,
         )
     return ran.stdout
@@ -144,7 +144,7 @@ def _run(name: str, command: list[str]) -> bytes:
 def _run_choices(name: str, calls: int) -> dict[str, int]:
     """How often each method was taken, in a process of its own."""
     command = ["benchmarks.default.choices", name, "--calls", str(calls)]
-    found: dict[str, int] = json.loads(_run(name, command))
+    found: dict[str, int] = json.loads(_run(name, command, None))
     return found
 
 

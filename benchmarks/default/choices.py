@@ -29,15 +29,19 @@ def choices(
     jobs: list[str],
     calls: int,
     counted: Callable[[str, int], dict[str, int]],
-) -> dict[str, Any]:
-    """How often each method was taken, by job and state of the machine; other jobs keep theirs."""
+) -> Iterator[dict[str, Any]]:
+    """How often each method was taken, by job and state of the machine, after each job.
+
+    Other jobs keep what is known of them.
+    """
     found = dict(before)
     for name in jobs:
-        found[name] = {"idle": counted(name, calls)}
+        states = {"idle": counted(name, calls)}
         with busy():
-            found[name]["loaded"] = counted(name, calls)
-        print(name, found[name], file=sys.stderr, flush=True)
-    return {name: found[name] for name in CASES if name in found}
+            states["loaded"] = counted(name, calls)
+        print(name, states, file=sys.stderr, flush=True)
+        found[name] = states
+        yield {name: found[name] for name in CASES if name in found}
 
 
 @contextmanager
