@@ -11,7 +11,7 @@ import numpy as np
 
 from owenshap.designs.pairs import all_pairs
 from owenshap.errors import InputError
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import CALL_NUMBERS, BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.bits import pack
 
 Notes: TypeAlias = tuple[str, ...] | None
@@ -182,7 +182,9 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     coalitions = np.asarray(coalitions)
     values = np.asarray(values, np.float64)
     _check(coalitions, values)
-    of = _complete(coalitions.tobytes(), coalitions.shape[1])
+    # what is larger takes long enough to be fitted to, and is not to stay in memory
+    complete = _complete if coalitions.size <= CALL_NUMBERS else _complete.__wrapped__
+    of = complete(coalitions.tobytes(), coalitions.shape[1])
     here, there = (_mean_by(which, values[side], len(of.signs)) for side, which in of.sides)
     mean = (here + there) / 2
     return Pairs(of.signs, (here - there) / 2, mean - mean[0], mean[0], of.sizes)

@@ -1,5 +1,8 @@
 """A process under parameters that other games have taught."""
 
+import gc
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from owenshap.designs.pairs import even_pairs
 from owenshap.support.bits import from_codes
 from owenshap.surrogates.base import pairs_of
-from owenshap.surrogates.gaussian_process.as_taught import AsTaught, Matrices
+from owenshap.surrogates.gaussian_process.as_taught import AsTaught, Matrices, _ready, bytes_kept
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, means, mixture
 from owenshap.surrogates.gaussian_process.surrogate import FittedProcess, GaussianProcessSurrogate
@@ -128,3 +131,17 @@ def test_each_game_teaches_what_counts_most_in_it():
     for (_, _, members, _), vector in zip(lessons, taught.plain, strict=True):
         likeliest = max(members, key=lambda member: member.share)
         assert_array_equal(likeliest.learned.vector[-N - 6 :], vector)
+
+
+def test_no_more_than_the_matrices_stays_in_memory(taught):
+    """Of a fit to other pairs, when it is gone: bytes for what is kept, and as much for the rest."""
+    coalitions = some_pairs(200, seed=21)
+    values = rough(coalitions, 3)
+    _ready.cache_clear()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    AsTaught(taught).fit(coalitions, values).values(coalitions)
+    gc.collect()
+    stays = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert stays < 1.2 * bytes_kept(200, N)

@@ -11,6 +11,7 @@ from owenshap.designs.pairs import even_pairs
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates import Surrogate
+from owenshap.surrogates.base import _complete, pairs_of
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.gaussian_process import (
     GaussianProcessSurrogate,
@@ -136,3 +137,14 @@ def test_what_corrects_many_players_is_cut() -> None:
     finally:
         tracemalloc.stop()
     assert used < 3 * 1000 * len(design) + 64e6
+
+
+def test_pairs_of_large_designs_do_not_stay_in_memory():
+    """Small ones do: rows share them."""
+    _complete.cache_clear()
+    ends = np.array([[True], [False]]).repeat(40, axis=1)
+    for count, kept in [(20, 1), (13_200, 1)]:
+        drawn = np.random.default_rng(count).random((count, 40)) < 0.5
+        coalitions = np.concatenate([ends, drawn, ~drawn])
+        pairs_of(coalitions, coalitions.sum(axis=1, keepdims=True))
+        assert _complete.cache_info().currsize == kept

@@ -86,13 +86,13 @@ class AsTaught(Surrogate):
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedAsTaught:  # noqa: ARG002
         pairs = pairs_of(coalitions, values)
         n_players = coalitions.shape[1]
-        likelihood, matrices = _ready(self.taught, pack(pairs.signs > 0).tobytes(), n_players)
+        matrices = _ready(self.taught, pack(pairs.signs > 0).tobytes(), n_players)
         mixtures = {
             k: mixture([each.mean(odd) for each in matrices], n_players, 1.0)
             for k, odd in enumerate(np.ascontiguousarray(pairs.odd.T))
             if odd.any()
         }
-        return FittedAsTaught(likelihood, pairs, mixtures, matrices)
+        return FittedAsTaught(Likelihood(pairs.signs), pairs, mixtures, matrices)
 
 
 def bytes_kept(pairs: int, n_players: int) -> int:
@@ -102,14 +102,12 @@ def bytes_kept(pairs: int, n_players: int) -> int:
 
 
 @lru_cache(maxsize=16)  # so many looks at the rows of a call, of 18 to 600 pairs
-def _ready(
-    taught: Taught, packed: bytes, n_players: int
-) -> tuple[Likelihood, tuple[Matrices, ...]]:
+def _ready(taught: Taught, packed: bytes, n_players: int) -> tuple[Matrices, ...]:
     """The matrices of all vectors that were taught, on pairs (N, n) as bits."""
     rows = np.frombuffer(packed, np.uint8).reshape(-1, -(-n_players // 8))
     likelihood = Likelihood(signs_of(unpack(rows, n_players)))
     made = (Matrices.of(likelihood, vector) for vector in taught.starts())
-    return likelihood, tuple(each for each in made if each is not None)
+    return tuple(each for each in made if each is not None)
 
 
 @dataclass(frozen=True, eq=False)
