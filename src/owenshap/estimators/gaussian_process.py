@@ -227,6 +227,7 @@ class Growing(Forward):
         self._confirmed = False
         self._own = surrogate
         self._taught = as_taught
+        # number of the first fit that learns from this game; None: none has yet
         self._first_own: int | None = 0 if as_taught is None else None
 
     @property
@@ -366,7 +367,9 @@ class Growing(Forward):
 
 @lru_cache(maxsize=8)  # rows that follow see the same
 def _in_order(n_players: int, batch: int, seed: int, stage: int) -> BoolArray:
-    """Pairs to see, the most telling first, of which no more are chosen than this stage needs."""
+    """The first pairs that any look asks for, the most telling first: in stage 1 those of the first
+    fits, in 2 all that are chosen, in 3 all that are fitted. Each begins with the one before.
+    """
     if stage == 0:
         return np.zeros((0, n_players), np.bool_)
     before = _in_order(n_players, batch, seed, stage - 1)

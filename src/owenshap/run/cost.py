@@ -40,7 +40,7 @@ class Cost:
     at_most : bool
         Whether it was not found out how much less it takes, as that changes nothing.
     of_a_star : float
-        What one of a star takes, as a share of it: less where background rows are drawn.
+        What one in a star takes, as a share of a full one: drawn background rows over all.
     taught : int
         Games that share what a few others teach a process; 0 where none do.
     """

@@ -282,9 +282,9 @@ class OpenSession(Session):
         }
         return quickest(ways, self.plan.cost) == "go on"
 
-    def _learned(self, verdict: Verdict) -> bool:
-        """Whether what was taught is no longer enough: with what can be learned from the values it
-        is sooner done. That is learned, then.
+    def _learn_if_sooner(self, verdict: Verdict) -> bool:
+        """Learn from the game's own values if that is sooner done than more pairs under what was
+        taught; whether it did.
         """
         assert self.learning is not None
         assert self._growing is not None
@@ -313,7 +313,7 @@ class OpenSession(Session):
         growing = self._growing
         if growing is not None:
             last = self.count >= self.all_affordable
-            verdict = look_at_growing(growing, total, *goal, last, self._learned)
+            verdict = look_at_growing(growing, total, *goal, last, self._learn_if_sooner)
             self.notes = growing.notes
             return verdict
         return look(

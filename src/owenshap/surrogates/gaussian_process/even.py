@@ -41,15 +41,15 @@ class EvenLoss(NamedTuple):
 
 
 def even_loss(
-    values: FloatArray, both: FloatArray, product: float, matrix: FloatArray, half: FloatArray
+    values: FloatArray, both: FloatArray, product: float, vector: FloatArray, half: FloatArray
 ) -> EvenLoss | None:
     """Of values (N,) of the even part under the kernel ½ [cosh(c + c′) exp((M − T)/2) + cosh(c −
     c′) exp(−(M + T)/2)] times a scale, and a constant; None where float64 has no factor.
 
-    `both` are the two halves of the product part together, (N, N), which have its scale; `half` is
-    ½ on the diagonal, 1 above it and 0 below.
+    `both` are the two halves of the product part together, (N, N), which have its scale; `vector`
+    holds the logarithms of scale and noise; `half` is ½ on the diagonal, 1 above it and 0 below.
     """
-    scale, noise = np.exp(matrix)
+    scale, noise = np.exp(vector)
     kernel = both * (scale / product)
     kernel += CONSTANT
     kernel.reshape(-1)[:: len(kernel) + 1] += noise + JITTER * CONSTANT
@@ -61,6 +61,6 @@ def even_loss(
     by_noise = noise * float(np.trace(by_kernel))
     by_kernel *= scale / product
     by_scale = float(np.vdot(by_kernel, both))
-    apart = (matrix - FIRST) / SPREAD
+    apart = (vector - FIRST) / SPREAD
     by_own = np.array([by_scale, by_noise]) + apart / SPREAD
     return EvenLoss(loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own)

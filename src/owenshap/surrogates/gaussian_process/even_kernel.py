@@ -218,9 +218,8 @@ def bends_of(vector: FloatArray, directions: FloatArray) -> list[Bend]:
     """Those of each direction."""
     count = len(directions)
     scales, steep = np.exp(vector[: 2 * count]).reshape(2, count)
-    return [
-        Bend(*scale) for scale in zip(scales.tolist(), steep[:, None] * directions, strict=True)
-    ]
+    weights = steep[:, None] * directions
+    return [Bend(scale, along) for scale, along in zip(scales.tolist(), weights, strict=True)]
 
 
 def lengths_of(signs: FloatArray) -> slice:

@@ -77,8 +77,9 @@ def taught_by(games: Iterable[Lesson], n_players: int) -> Taught:
         if has_index(vector, len(players)):
             link = link_of(signs, values / np.sqrt(np.mean(np.square(values))))
             size = np.linalg.norm(vector[: len(players)]) / np.linalg.norm(link.weights)
-            vector_of = np.append(size, vector[len(players) :])
-            bent.append(_spread(vector_of, 2, players, n_players))
+            # the weights' size in units of the link's, then the rest
+            relative = np.append(size, vector[len(players) :])
+            bent.append(_spread(relative, 2, players, n_players))
     return Taught(tuple(plain), tuple(bent))
 
 

@@ -189,8 +189,8 @@ class Search:
             without = 1 - variances[at] * within
             if without <= 1e-9:
                 continue
-            gains = np.array([known.told[at] / without])
-            best, gain = _likeliest(np.array([within / without]), gains)
+            remaining = np.array([known.told[at] / without])
+            best, gain = _likeliest(np.array([within / without]), remaining)
             variance = float(best[0]) if gain[0] > worth[at] / 2 else 0.0
             known.change(at, variance - variances[at])
             variances[at] = variance
@@ -212,13 +212,13 @@ class Search:
         product = factor.whitened(self._products(candidates))
         known = changed.along.T @ product  # of each, along what has changed
         within = np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known)
-        gains = left @ product
+        remaining = left @ product
         shares = changed.shares
         free = ~_among(candidates, players)
         worth = self._worth_of(candidates)
         self._gained = 0.0
         while free.any() and len(players) < len(self._signs) // PAIRS_EACH:
-            best, gain = _likeliest(within, gains)
+            best, gain = _likeliest(within, remaining)
             at = int(np.argmax(np.where(free, gain - worth, -np.inf)))
             if gain[at] < worth[at]:
                 break
@@ -229,7 +229,7 @@ class Search:
             across = product[:, at] @ product - (shares * known[:, at]) @ known
             shares = np.append(shares, share)
             known = np.concatenate([known, across[None]])
-            gains = gains - share * gains[at] * across
+            remaining = remaining - share * remaining[at] * across
             within = within - share * np.square(across)
             players.append(candidates[at])
             variances.append(variance)
@@ -259,12 +259,12 @@ class Search:
         return self._all
 
 
-def _likeliest(within: FloatArray, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variances under which values are the likeliest, from s and q, and the gain in log
-    likelihood.
+def _likeliest(within: FloatArray, remaining: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variances under which values are the likeliest, from s (`within`) and q (`remaining`), and
+    the gain in log likelihood.
     """
     within = np.maximum(within, 1e-300)
-    ratio = np.maximum(np.square(gains) / within, 1.0)
+    ratio = np.maximum(np.square(remaining) / within, 1.0)
     return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
 
 
