@@ -105,3 +105,35 @@ class Hungry(Raises):
         if batch["a"].isin(self.bad).any():
             np.empty(self.size, np.uint8)
         return product(batch)
+
+
+class Impossible:
+    """A model that no mixture of two background rows may ask: 'a' of one with 'b' of another.
+
+    It raises, gives no number, or takes forever there.
+    """
+
+    def __init__(self, what):
+        self.what = what
+
+    def __call__(self, rows):
+        if ((rows[:, 0] > 5) & (rows[:, 1] < -5)).any():
+            if self.what == "raises":
+                raise ValueError("such a row cannot be")
+            if self.what == "hangs":
+                time.sleep(3600)
+            return np.full(len(rows), np.nan)
+        return bumps(rows)
+
+
+def bumps(rows):
+    """Rough, of 24 features; no threads, no waiting."""
+    centres = np.random.default_rng(1).normal(size=(6, 24))
+    return sum(np.exp(-np.square(rows - each).sum(axis=1) / 48) for each in centres)
+
+
+def impossible_rows():
+    """A background of which the first row that teaches fails; the rows to explain do not."""
+    rows = np.random.default_rng(3).normal(size=(125, 24))
+    rows[0, 0], rows[50, 1] = 6, -6
+    return rows[:100], rows[100:]

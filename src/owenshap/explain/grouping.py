@@ -33,8 +33,8 @@ class RowGroups:
     """Rows to explain with one model.
 
     Rows with the same number of live players play one game together and so share its designs; which
-    other rows are there changes nothing for any of them. Of very many the background teaches where
-    processes start from.
+    other rows are there changes nothing for any of them. Where there are several, background rows
+    may be played first and give all of them their parameters (explain/teaching.py).
     """
 
     model: Model

@@ -59,11 +59,11 @@ def planned(
         trial.also(len(groups.absent.table))
         ranges = predictor.ranges(explained, groups.absent, groups.output, groups.linear)
     draws = {n_players: planner.draws(plan, n_players) for n_players, plan in plans.items()}
+    if call.report is not silent:
+        planner.warn(plans)
     plan_of = teaching.plan_of(plans, draws)
     memory = call.settings.memory
     tasks = groups.tasks(plans, memory, draws, ranges, call.asks_for_pairs, plan_of)
-    if call.report is not silent:
-        planner.warn(plans)
     return tasks, planner.shared
 
 
@@ -193,7 +193,7 @@ class Planner:
 
         def cost_of(seconds: float) -> Cost:
             counted = self.groups.row_seconds * rows
-            taught = self.teaching.alike
+            taught = self.teaching.rows_sharing
             return Cost(seconds * rows, outputs, counted, of_a_star=of_a_star, taught=taught)
 
         def matters(seconds: float) -> bool:

@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from owenshap.designs.pairs import more_pairs
+from owenshap.designs.pairs import MOST_CHOSEN, more_pairs
+from owenshap.errors import GameError
 from owenshap.estimators.gaussian_process import GaussianProcess
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.explain.grouping import RowGroups
@@ -21,7 +22,7 @@ from owenshap.explain.predicting import Predictor, Trial
 from owenshap.run.cost import SURE
 from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
-from owenshap.surrogates.gaussian_process.cost import teaching
+from owenshap.surrogates.gaussian_process.cost import fit_seconds, teaching
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.taught import (
     LESSONS,
@@ -46,7 +47,9 @@ class Teaching:
 
     @cached_property
     def rows(self) -> int:
-        """Rows to teach: none where a method was asked for, or not the whole background teaches."""
+        """Rows to teach: none where a method was asked for, where rows do not have all of the
+        background in common, or where lessons do not fit into memory.
+        """
         call = self.call
         absent = self.groups.absent
         if call.method != "auto" or call.asks_for_pairs or call.shared is not None:
@@ -59,13 +62,17 @@ class Teaching:
             or self.groups.output.predicted is not None
         ):
             return 0
+        n_players = len(self.groups.players)
+        needed = GaussianProcessSurrogate().bytes_needed(lesson_pairs(n_players), n_players)
+        if needed > call.settings.memory:
+            return 0
         ahead = self.predictor.ahead
         return len(self.groups.rows) if ahead is None else ahead
 
     @cached_property
-    def alike(self) -> int:
-        """The same where rows will share what depends on who is live; none where those that teach
-        differ in that.
+    def rows_sharing(self) -> int:
+        """Those that will share matrices, which depend on who is live: none where the background
+        rows that teach have not all the same live players.
         """
         if not self.rows:
             return 0
@@ -86,6 +93,9 @@ class Teaching:
         known = self.predictor.taught
         if key not in known:
             known[key] = self._learned()
+        lessons = len(known[key].plain)
+        if not lessons:
+            return None
         among = lru_cache(maxsize=8)(lambda players: known[key].of(np.array(players)))
 
         def plan_of(plan: Plan, players: IntArray) -> Plan:
@@ -94,7 +104,7 @@ class Teaching:
             estimator = plan.estimator
             assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
             because = (
-                f"{plan.because}; the process starts from what {LESSONS} background rows taught"
+                f"{plan.because}; the process starts from what {lessons} background rows taught"
             )
             begun = replace(estimator, taught=among(tuple(players.tolist())))
             return replace(plan, estimator=begun, because=because)
@@ -108,7 +118,7 @@ class Teaching:
         estimator = plan.estimator
         if not self.rows or not isinstance(estimator, GaussianProcess | GaussianProcessCorrected):
             return False
-        if plan.until is None:
+        if plan.until is None or plan.cost is None:  # such a small budget allows no lessons
             return False
         if estimator.taught is not None:
             return True
@@ -119,8 +129,9 @@ class Teaching:
             return fits + evaluations * background * row_seconds
 
         # one fit of a row whose first look is enough, three of others
-        # (benchmarks/decisions.md#taught-rows)
-        saved = self.rows * SAVED * fits / LESSONS
+        # (benchmarks/decisions.md#taught-rows); to no more pairs than rows are fitted to
+        one = fit_seconds(min(lesson_pairs(n_players), MOST_CHOSEN), n_players)
+        saved = self.rows * SAVED * one
         if saved < learning(self.groups.row_seconds):
             return False
         # by the clock, unless that is not asked for (nan), only what is sure counts
@@ -142,7 +153,7 @@ class Teaching:
 
     def _played(self, at: int, players: IntArray) -> Lesson | None:
         """Pairs of one of them, their values and what a process makes of them, of one of its
-        outputs: each of these teaches in turn. None where that is constant.
+        outputs: each of these teaches in turn. None where that is constant, or the model fails.
         """
         pilots = self._pilots
         n_players = len(players)
@@ -152,8 +163,11 @@ class Teaching:
         ends = np.array([[True], [False]]).repeat(n_players, axis=1)
         coalitions = np.concatenate([ends, one, ~one])
         game = pilots.game(np.array([at]), None, self.call.settings.memory)
-        values = game.values(coalitions)
         self.trial.also(len(coalitions) * len(pilots.absent))
+        try:
+            values = game.values(coalitions)
+        except GameError:  # nobody asked for this row
+            return None
         alike = multiples((values[2 : 2 + count] - values[2 + count :]) / 2) is not None
         output = 0 if alike else at % values.shape[1]
         fitted = GaussianProcessSurrogate().fit(coalitions, values[:, [output]])

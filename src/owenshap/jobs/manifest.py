@@ -15,6 +15,7 @@ import numpy as np
 from owenshap.errors import InputError, shown
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.predicting import timed
+from owenshap.jobs.child import EndedError, TimedOutError
 from owenshap.jobs.digests import ROWS_AT_A_TIME, described
 from owenshap.jobs.executors import PARTS_HANDED_OUT
 from owenshap.jobs.layout import Layout, arrow
@@ -25,6 +26,7 @@ from owenshap.jobs.work import Explained, Explaining, pieces
 from owenshap.models import ROUNDING
 from owenshap.support.arrays import WORKING, IntArray
 from owenshap.support.progress import FIRST
+from owenshap.surrogates.gaussian_process.taught import LESSONS
 
 NAMES = {
     "settings": "",
@@ -112,16 +114,16 @@ def settled(
 
     One of the first rows must be explained for that; they also tell how long a row takes.
     """
-    row, pace, explained = _first_explained(explaining, first)
+    row, explaining, pace, explained = _first_explained(explaining, first, source.rows)
     explanation = explained.values
-    seconds = _row_seconds(_at_pace(explaining, pace), first, row)
+    seconds = _row_seconds(explaining, first, row)
     layout = Layout.of(explanation, source.kinds, ids)
     most = ROWS_AT_A_TIME if explained.interactions is None else PairLayout.of(layout).unit(UNIT)
     return {
         "rows": source.rows,
         "part_rows": _part_rows(seconds, source.rows, explanation, workers, most),
-        # whether background rows teach is settled for all parts
-        "pace": pace | {"rows": source.rows},
+        "pace": pace,
+        "taught": explaining.explainer.taught,
         "row_seconds": seconds,
         "plan": None if explanation.because is None else str(explanation.because[0]),
         "layout": layout.state(),
@@ -129,26 +131,46 @@ def settled(
 
 
 def _first_explained(
-    explaining: Explaining, first: Chunk
-) -> tuple[IntArray, dict[str, float], Explained]:
-    """The first row that can be explained, the pace of its model, and what is known of it."""
+    explaining: Explaining, first: Chunk, count: int
+) -> tuple[IntArray, Explaining, dict[str, float], Explained]:
+    """The first row that can be explained, how rows are explained from then on, the pace of the
+    model, and what is known of the row.
+    """
     error: Exception | None = None
+    unclocked = replace(explaining, explainer=explaining.explainer.at_pace(NO_CLOCK))
     for row in np.arange(len(first))[:, None]:
         rows = first.taken(row)
         try:
-            explained = _at_pace(explaining, NO_CLOCK)(rows)
+            explained = unclocked(rows)
             if explaining.settings["method"] != "auto" or not explained.values.evaluations.any():
-                return row, NO_CLOCK, explained  # nobody asks how long a prediction takes
+                pace = NO_CLOCK | {"rows": count}  # nobody asks how long one takes
+                there = replace(explaining, explainer=explaining.explainer.at_pace(pace))
+                return row, there, pace, explained
             pace = explaining.guarded(explaining.explainer.pace_of, rows)
-            return row, pace, _at_pace(explaining, pace)(rows)
+            return row, *_at_pace(explaining, pace, rows, count)
         except Exception as raised:
             error = error or raised
     assert error is not None
     raise error
 
 
-def _at_pace(explaining: Explaining, pace: dict[str, float]) -> Explaining:
-    return replace(explaining, explainer=explaining.explainer.at_pace(pace))
+def _at_pace(
+    explaining: Explaining, pace: dict[str, float], rows: Any, count: int
+) -> tuple[Explaining, dict[str, float], Explained]:
+    """How rows are explained where predictions take so long, and what is known of one that is one
+    of so many: whether background rows teach is settled here, for all parts, and what they teach.
+    """
+    explainer = explaining.explainer
+    of_all = pace | {"rows": count}
+    there = replace(explaining, explainer=explainer.at_pace(of_all))
+    besides = LESSONS * (explaining.timeout or 0.0)
+    try:
+        explained, taught = there.guarded(there.here_and_taught, rows, besides)
+    except (TimedOutError, EndedError):  # background rows may hang where no row does
+        alone = replace(explaining, explainer=explainer.at_pace(pace))
+        return alone, pace, alone(rows)
+    there = replace(explaining, explainer=explainer.at_pace(of_all, taught))
+    return there, of_all, explained
 
 
 def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:

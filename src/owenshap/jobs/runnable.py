@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from owenshap.errors import OwenshapError
 from owenshap.explain.interacting import Interacting
 from owenshap.games.model_game import MOST_COMPARED
 from owenshap.jobs.digests import described, digest_of
+from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.tables import Table
 
 NO_CLOCK = {"model": 0.0}
@@ -78,8 +80,19 @@ class Runnable(Interacting):
         table = self._inputs.rows(rows)[0] if background is None else background.table
         return self._predictor.pace_of(table)
 
-    def at_pace(self, pace: dict[str, float]) -> Self:
-        """A copy that takes these times for granted: what 'auto' chooses depends on no clock."""
+    def at_pace(self, pace: dict[str, float], taught: Sequence[Any] = ()) -> Self:
+        """A copy that takes these times for granted, and what background rows have taught: what
+        'auto' chooses depends on no clock, and nothing is learned twice.
+        """
         settled = copy.copy(self)
         settled._predictor = self._predictor.at_pace(pace)
+        known = {(seed, itself): Taught.restored(numbers) for seed, itself, numbers in taught}
+        settled._predictor.taught = self._predictor.taught | known
         return settled
+
+    @property
+    def taught(self) -> list[tuple[int, bool, Taught]]:
+        """What background rows have taught so far, as plain data: with which seed, and whether the
+        model itself was asked.
+        """
+        return [(*key, taught) for key, taught in self._predictor.taught.items()]

@@ -56,7 +56,7 @@ def run(
     with held(path), closing(OF_THREAD.child):
         folder = _folder(path, explainer, source, asked, workers_of(workers))
         manifest = folder.manifest
-        at_pace = explainer.at_pace(manifest["pace"])
+        at_pace = explainer.at_pace(manifest["pace"], manifest.get("taught", []))
         explaining = Explaining(at_pace, asked.settings, asked.timeout, manifest["row_seconds"])
         work = Work(explaining, Layout(**manifest["layout"]))
         _complete(folder, source, work, asked.retry, workers, progress)

@@ -20,6 +20,7 @@ from owenshap.run.cost import MISJUDGED
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
 from owenshap.support.progress import Meter
+from owenshap.surrogates.gaussian_process.taught import Taught
 
 
 class Explained(NamedTuple):
@@ -61,6 +62,10 @@ class Explaining:
         if self.timeout is None:
             return function(rows)
         return OF_THREAD.child.call(self.timeout + besides, function, rows)
+
+    def here_and_taught(self, rows: Any) -> tuple[Explained, list[tuple[int, bool, Taught]]]:
+        """The same, and what background rows have taught for that."""
+        return self.here(rows), self.explainer.taught
 
     def here(self, rows: Any) -> Explained:
         """What is known of these rows, made in this process."""

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from run_models import Impossible, impossible_rows
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.naive_bayes import GaussianNB
 from xgboost import XGBClassifier
 
 import owenshap
+from owenshap.explain import teaching
+from owenshap.explain.teaching import Teaching
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 
 TAUGHT = "starts from what 4 background rows taught"
@@ -26,7 +29,7 @@ def bayes():
     return owenshap.Explainer(GaussianNB().fit(X, y), X[::2][:80]), X
 
 
-def bumps():
+def bumps(**settings):
     """Rows that learn by themselves, from what they were taught; no threads, no waiting."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 24))
@@ -34,6 +37,7 @@ def bumps():
     explainer = owenshap.Explainer(
         lambda rows: sum(np.exp(-np.square(rows - each).sum(axis=1) / 48) for each in centres),
         X[:100],
+        **settings,
     )
     return explainer, X
 
@@ -122,9 +126,84 @@ def test_a_constant_background_teaches_nothing_and_rows_learn():
     assert np.abs(found.gap).max() < 1e-9
 
 
+@pytest.mark.parametrize("what", ["raises", "gives no number"])
+def test_a_background_row_that_cannot_be_played_teaches_nothing(what):
+    """Nobody asked for it: the rows themselves are explained."""
+    background, rows = impossible_rows()
+    found = owenshap.Explainer(Impossible(what), background)(rows)
+    assert np.isfinite(found.upper).all()
+    assert all("starts from what 3 background rows taught" in each for each in found.because)
+
+
+def test_lessons_that_nobody_can_be_taught_are_not_said_to_be(monkeypatch):
+    monkeypatch.setattr(Teaching, "_played", lambda *_: None)
+    explainer, X = bumps()
+    found = explainer(X[100:108])
+    assert np.isfinite(found.upper).all()
+    assert not any("background rows taught" in each for each in found.because)
+
+
+def test_a_budget_too_small_for_stars_is_none_for_lessons():
+    explainer, X = bumps()
+    found = explainer(X[100:110], tolerance="1%", budget=44)
+    assert found.method == "gaussian-process"
+    assert found.model_rows.sum() <= 10 * (100 * 44 + 2)
+
+
+def test_lessons_fit_into_memory(monkeypatch):
+    explainer, X = bumps(memory="128MB")
+    assert TAUGHT in explainer(X[100:108]).because[0]
+    monkeypatch.setattr(teaching, "lesson_pairs", lambda _: 10**6)
+    assert TAUGHT not in explainer(X[100:108]).because[0]
+
+
+def test_large_games_are_spared_no_more_than_their_fits(monkeypatch):
+    """Rows are fitted to 500 pairs, whatever their features: lessons of 3,136 are a dear price."""
+    saved = []
+    monkeypatch.setattr(
+        teaching, "fit_seconds", lambda pairs, n_players: saved.append(pairs) or 0.0
+    )
+    explainer, X = bumps()
+    monkeypatch.setattr(teaching, "lesson_pairs", lambda _: 3136)
+    explainer(X[100:108])
+    assert set(saved) == {500}
+
+
 @pytest.mark.slow
 def test_parts_of_a_run_start_from_the_same(job, tmp_path):
     explainer, rows, together = job
     run = explainer.run(rows, tmp_path / "run", part_rows=5, progress=False)
     assert_array_equal(run.explanation().values, together.values)
     assert run.manifest["pace"]["rows"] == len(rows)
+    assert TAUGHT in run.manifest["plan"]
+
+
+def test_a_run_plays_its_lessons_once_and_keeps_them(tmp_path, monkeypatch):
+    """Whoever makes a part, and whoever goes on, knows them from the manifest."""
+    learned = []
+    plain = Teaching._learned
+    monkeypatch.setattr(Teaching, "_learned", lambda self: learned.append(1) or plain(self))
+    background, rows = impossible_rows()
+    explainer = owenshap.Explainer(Impossible("raises"), background)
+    run = explainer.run(rows, tmp_path / "run", part_rows=5, progress=False)
+    assert len(learned) == 1
+    assert "starts from what 3 background rows taught" in run.manifest["plan"]
+    ((seed, itself, taught),) = run.manifest["taught"]
+    assert (seed, itself, len(taught[0])) == (0, True, 3)
+    values = run.explanation().values
+    for part in (tmp_path / "run").rglob("*.parquet"):
+        part.unlink()
+    again = owenshap.Explainer(Impossible("raises"), background)
+    run = again.run(rows, tmp_path / "run", part_rows=5, progress=False)
+    assert_array_equal(run.explanation().values, values)
+    assert len(learned) == 1
+
+
+@pytest.mark.slow
+def test_lessons_that_hang_are_not_waited_for(tmp_path):
+    background, rows = impossible_rows()
+    explainer = owenshap.Explainer(Impossible("hangs"), background)
+    run = explainer.run(rows[:8], tmp_path / "run", part_rows=4, timeout=2, progress=False)
+    assert not run.errors
+    assert run.manifest["taught"] == []
+    assert "rows" not in run.manifest["pace"]
