@@ -266,7 +266,7 @@ def experiments(dataset: Dataset, folder: Path | None, run: Run) -> None:
 
 
 def gpu(folder: Path | None, run: Run) -> None:
-    """What a GPU is for first, then the rest of it; no step begins after eight minutes."""
+    """What a GPU is for first, then the rest of it; no step begins after `GPU_SECONDS`."""
     run = replace(run, until=time.perf_counter() + GPU_SECONDS)
     cc, digits = load("cc", folder), load("mnist", folder)
     steps: dict[str, Callable[[], None]] = {
