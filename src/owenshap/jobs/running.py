@@ -18,9 +18,10 @@ from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.executors import completed, workers_of
 from owenshap.jobs.folder import INTERACTIONS, Folder, Part, held
 from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
-from owenshap.jobs.manifest import check_same, identity, made_with, settled
+from owenshap.jobs.manifest import check_same, identity, made_with
 from owenshap.jobs.run import Run
 from owenshap.jobs.runnable import Runnable
+from owenshap.jobs.settling import settled
 from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray

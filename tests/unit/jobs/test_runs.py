@@ -627,7 +627,7 @@ def test_a_run_takes_what_a_call_takes():
 
 
 def test_parts_follow_the_time_of_a_row_and_the_workers():
-    from owenshap.jobs.manifest import _part_rows
+    from owenshap.jobs.settling import _part_rows
 
     small = explainer()(ROWS[:1], **SETTINGS)
     assert _part_rows(1e-6, 10**6, small, 1) == 65536
