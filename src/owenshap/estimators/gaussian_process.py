@@ -126,7 +126,7 @@ class GaussianProcess(FittedPairs):
         if self.taught is None:
             return needed
         # its matrices are kept for every look, each at √GROWTH times the pairs of the one before
-        kept = bytes_kept(min(pairs, MOST_FITTED), n_players)
+        kept = bytes_kept(min(MOST_FITTED, all_pairs(n_players)), n_players)
         return needed + int(kept / (1 - 1 / GROWTH))
 
     def no_interval_reason(self, n_players: int) -> str | None:

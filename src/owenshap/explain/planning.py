@@ -268,7 +268,8 @@ class Planner:
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
         if plan.until is None and replicates < 1:
             return plan  # the error then speaks of all rows
-        return Plan(estimator, replicates, most, because, replace(call.until, exact=exact))
+        until = replace(call.until, exact=exact)
+        return Plan(estimator, replicates, most, because, until, plan.cost)
 
     def _less_than_a_star(self, n_players: int) -> Plan:
         """What a row can have in a time in which not even the first estimate by stars fits."""

@@ -94,8 +94,6 @@ class Teaching:
         if key not in known:
             known[key] = self._learned()
         lessons = len(known[key].plain)
-        if not lessons:
-            return None
         among = lru_cache(maxsize=8)(lambda players: known[key].of(np.array(players)))
 
         def plan_of(plan: Plan, players: IntArray) -> Plan:
@@ -103,6 +101,9 @@ class Teaching:
                 return plan
             estimator = plan.estimator
             assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
+            if not lessons:
+                planned = estimator.taught is not None
+                return replace(plan, because=f"{plan.because}, but none did") if planned else plan
             because = (
                 f"{plan.because}; the process starts from what {lessons} background rows taught"
             )

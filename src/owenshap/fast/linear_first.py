@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from owenshap.games.outputs import Output, logit
 from owenshap.models.mlp import ACTIVATIONS
-from owenshap.support.arrays import CACHED, FloatArray
+from owenshap.support.arrays import CACHED, CALL_NUMBERS, FloatArray
 from owenshap.tables import Table
 
 SHORT = 16  # numbers along an axis
@@ -27,6 +27,7 @@ SHORT = 16  # numbers along an axis
 # that is left over. Where bits depend on a column's place as well, panels are narrower.
 FIRST_PANEL = 48
 PANEL = 4 * FIRST_PANEL  # the same for later layers, of which a call has many columns
+SEVERAL = 32  # products that tell whether bits depend on a column's place: one in eight hides it
 # numbers up to which filling up a panel takes less as one copy than as a call of its own
 COPIED = CACHED // 2
 # of the largest prediction, what products in half precision lose: further off, the structure was
@@ -375,16 +376,19 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
 @lru_cache
 def first_panel(arrays: Arrays, height: int, length: int) -> int:
     """Columns that a product with a matrix (height, length) takes at once."""
-    left = arrays.put(np.random.default_rng(0).normal(size=(1, height, length)))
+    few = min(height, max(1, CALL_NUMBERS // length))  # of a large one some rows tell
+    left = arrays.put(np.random.default_rng(0).normal(size=(1, few, length)))
     return even_panel(arrays, length, lambda right: arrays.products(left, right), FIRST_PANEL)
 
 
 def even_panel(arrays: Arrays, length: int, product: Callable[[Any], Any], most: int) -> int:
-    """Columns of a panel (1, length, columns), at most so many, of which each has the same bits
+    """Columns of a panel (length, columns), at most so many, of which each has the same bits
     wherever it stands: kernels of some processors add up the first and the last few in another
     order than those between.
     """
-    column = arrays.put(np.random.default_rng(1).normal(size=(1, length, 1)))
+    # of one number alone both orders may come to the same bits
+    draws = max(1, min(SEVERAL, CALL_NUMBERS // (length * most)))
+    column = arrays.put(np.random.default_rng(1).normal(size=(draws, length, 1)))
     columns = most
     while columns > 1:
         made = product(arrays.joined([column] * columns, 2))

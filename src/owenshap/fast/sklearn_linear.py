@@ -77,6 +77,8 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     if layers is None:
         return None
     weights, biases, activations = layers
+    # rows are float64, and so is what scikit-learn computes of them, whatever it was fitted to
+    weights = [each.astype(np.float64) for each in weights]
     first = weights[0]
     bias = biases[0]
     for scaler in reversed(scalers):

@@ -291,6 +291,7 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
             "resume", "come with a tolerance, top, seconds or budget", "none of them", advice
         )
     plan = make_plan(n_players, estimator, request.budget, until=until or Until())
+    plan = replace(plan, cost=earlier.plan.cost)
     # A learner has spent more than its latest replicates took.
     needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
     if earlier.learned:

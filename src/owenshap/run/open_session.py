@@ -238,11 +238,18 @@ class OpenSession(Session):
         return fit or self._seconds(min(self.affordable - self.count, self._block_size(self._made)))
 
     def _fit_seconds(self, needed: float) -> float:
-        """What the next fit takes, where so many replicates are needed; 0 where none is ahead."""
+        """What the next fit takes, where so many replicates are needed; 0 where none is ahead, or
+        going on is sooner done.
+        """
         if self.learning is None:
             return 0.0
+        learning = self.learning
         left = self.affordable - self.count
-        return self.learning.seconds(self.count, self.next_look, left, needed)
+        seconds = learning.seconds(self.count, self.next_look, left, needed)
+        if seconds and self._growing is None:
+            usual = learning.usual_seconds(learning.learner.pairs)
+            return 0.0 if self._sooner_without(needed, usual) else seconds
+        return seconds
 
     # --- learning
 
@@ -261,8 +268,6 @@ class OpenSession(Session):
         needed = math.inf if verdict is None else verdict.needed_by_spread
         seconds = self._fit_seconds(needed)
         if not seconds or self.clock.late(self.evaluations, seconds):
-            return False
-        if self._sooner_without(needed, learning.usual_seconds(learning.learner.pairs)):
             return False
         left = self.affordable - self.count
         learning.relearn(self.count, needed, left, seconds)

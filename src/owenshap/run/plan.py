@@ -197,8 +197,10 @@ def _auto_until(
     possible = n_players <= MOST_PLAYERS and (budget is None or 1 << n_players <= budget)
     if exact or (possible and until.seconds is None):
         ways = {"exact": ((1 << n_players) / EXACT_LONGER, 0.0)} | ways
-    # what has no error is the usual way, unless many rows wait for it
-    way = quickest(ways, cost, "exact" if exact and TAUGHT not in ways else None)
+    way = quickest(ways, cost)
+    if exact and way != TAUGHT:  # what has no error is the usual way, unless many rows share one
+        ways.pop(TAUGHT, None)
+        way = quickest(ways, cost, "exact")
     takes = cost.told(ways, way)
     if way == "exact":
         because = f"{takes}, so all 2^{n_players} coalitions take little longer than sampling"

@@ -2,6 +2,7 @@
 memory.
 """
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -83,6 +84,25 @@ def test_panels_are_narrow_where_bits_depend_on_the_place():
     assert (
         linear_first.even_panel(arrays, 3, lambda right: right * places[: right.shape[2]], 48) == 1
     )
+
+
+def test_one_number_that_agrees_by_luck_does_not_tell():
+    """Two orders of adding up few numbers often come to the same bits."""
+
+    def product(right):
+        made = np.cumsum(right, axis=1)[:, -1:]
+        made[..., :8] = np.cumsum(right[:, ::-1, :8], axis=1)[:, -1:]
+        return made
+
+    arrays = linear_first.NumpyArrays(np.float64)
+    assert all(linear_first.even_panel(arrays, length, product, 48) <= 8 for length in range(9, 40))
+
+
+def test_a_wide_first_layer_is_not_made_again_to_test_its_panels():
+    tracemalloc.start()
+    linear_first.first_panel(linear_first.NumpyArrays(np.float64), 500, 50_000)
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -257,3 +257,16 @@ def test_a_time_for_all_rows(make, output):
         for fast, settings in ((True, {"seconds": 5}), (False, {"method": "exact"}))
     )
     np.testing.assert_allclose(timed.values, exact.values, atol=1e-6 * np.abs(exact.values).max())
+
+
+def test_weights_of_single_precision_are_used_as_scikit_learn_uses_them():
+    """A column that is far from zero beside its spread, as times and ids are, keeps its digits."""
+    from sklearn.linear_model import LinearRegression
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3)) + np.array([1e7, 0, 0])
+    model = LinearRegression().fit(X.astype(np.float32), X.sum(axis=1))
+    model.coef_, model.intercept_ = np.ones(3, np.float32), np.float32(0)
+    found = Explainer(model, X[:100])(X[100:])
+    assert found.method == "linear closed form"
+    np.testing.assert_allclose(found.values, X[100:] - X[:100].mean(axis=0), atol=1e-6)

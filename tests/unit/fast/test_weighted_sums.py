@@ -246,15 +246,21 @@ def test_rows_of_other_dtypes_are_predicted_by_the_model(dtype: Any, asked: list
         assert len(asked) == count
 
 
-def test_models_of_float32_and_of_several_steps_predict_for_themselves() -> None:
-    narrow = X.astype(np.float32)
-    for model in (
-        Ridge().fit(narrow, NUMBERS.astype(np.float32)),
-        make_pipeline(StandardScaler(), Ridge()).fit(X, NUMBERS),
-    ):
-        found = Explainer(model, BACKGROUND)(ROWS)
-        np.testing.assert_allclose(found.predictions, model.predict(ROWS), rtol=1e-15)
-        assert model not in weighted_sums._agreed
+def test_models_of_several_steps_predict_for_themselves() -> None:
+    model = make_pipeline(StandardScaler(), Ridge()).fit(X, NUMBERS)
+    found = Explainer(model, BACKGROUND)(ROWS)
+    np.testing.assert_allclose(found.predictions, model.predict(ROWS), rtol=1e-15)
+    assert model not in weighted_sums._agreed
+
+
+def test_weights_of_float32_are_read_off_for_rows_of_float64_alone() -> None:
+    """Products are then of float64 in scikit-learn too."""
+    for dtype, read_off in ((np.float32, False), (np.float64, True)):
+        model = Ridge().fit(X.astype(np.float32), NUMBERS.astype(np.float32))
+        rows = ROWS.astype(dtype)
+        found = Explainer(model, BACKGROUND.astype(dtype))(rows)
+        np.testing.assert_allclose(found.predictions, model.predict(rows), rtol=2e-15)
+        assert (model in weighted_sums._agreed) == read_off
 
 
 def test_other_questions_ask_the_model(asked: list[int]) -> None:

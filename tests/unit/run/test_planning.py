@@ -23,8 +23,9 @@ from owenshap import (
 from owenshap.estimators import by_name
 from owenshap.estimators.base import default_budget
 from owenshap.run.cost import Cost, duration
+from owenshap.run.learning import Learning
 from owenshap.run.plan import drawn_rows, make_plan
-from owenshap.statistics.goal import Until
+from owenshap.statistics.goal import USUAL, Until
 
 
 def test_coalitions_that_could_all_be_evaluated_are_not_too_many():
@@ -183,6 +184,47 @@ def test_a_fit_that_takes_longer_than_evaluating_is_not_made():
     plan = type(cheap.plan).restored(cheap.plan.state())
     assert plan.cost == cheap.plan.cost
     assert estimate(game, plan=plan, progress=False).values.tobytes() == cheap.values.tobytes()
+
+
+def cheap_to_evaluate(until):
+    """A rough game whose evaluations cost nothing, and a plan that knows."""
+    rng = np.random.default_rng(3)
+    inner, outer = rng.normal(size=(16, 24)), rng.normal(size=24)
+    game = FunctionGame(lambda coalitions: np.tanh((2 * coalitions - 1) @ inner) @ outer, 16)
+    plan = make_plan(16, "gaussian-process-corrected", None, None, until)
+    return game, replace(plan, cost=Cost(1e-6, 1, counted=1e-6))
+
+
+def test_no_run_ends_for_a_fit_that_would_not_be_made(monkeypatch):
+    """The time that it would take is not ahead."""
+    game, plan = cheap_to_evaluate(Until("1%", seconds=60))
+    asked = []
+    usual = Learning.seconds
+
+    def forever(self, count, next_look, left, needed):
+        seconds = usual(self, count, next_look, left, needed)
+        asked.append(seconds if needed < math.inf else 0.0)
+        return seconds + 1e9 * asked[-1]
+
+    monkeypatch.setattr(Learning, "seconds", forever)
+    found = estimate(game, plan=plan, progress=False)
+    assert max(asked) > 0
+    assert found.stopped_by.startswith("tolerance of 1%")
+
+
+def test_what_goes_on_knows_what_an_evaluation_costs():
+    game, plan = cheap_to_evaluate(Until("1%"))
+    first = estimate(game, plan=plan, progress=False)
+    resumed = estimate(game, resume=first, tolerance="0.5%", progress=False)
+    assert resumed.plan.cost == plan.cost
+
+
+def test_few_rows_that_could_share_a_process_have_exact_values():
+    for counted in (1e-4, 3e-4):
+        cost = Cost(5e-5, 1, counted, taught=1)
+        assert make_plan(11, "auto", None, cost, USUAL).estimator.name == "exact"
+    many = make_plan(11, "auto", None, Cost(1e-4, 1, 1e-4, taught=1000), USUAL)
+    assert many.estimator.taught is not None
 
 
 def test_auto_keeps_what_an_evaluation_costs_for_the_fits_ahead():
