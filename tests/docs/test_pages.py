@@ -88,6 +88,17 @@ def test_the_table_of_the_readme_is_that_of_the_benchmark():
     text = (ROOT / "README.md").read_text()
     rows = [line.split(" | ") for line in re.findall(r"^\| (.*\d.*) \|$", text, re.MULTILINE)]
     assert [row[0].split(",")[0] for row in rows] == [*named]
+    tens = {name: job["cells"]["10"] for name, job in jobs.items() if "10" in job["cells"]}
+    slower = {
+        name: cell["shap"]["error"] / cell["owenshap"]["error"]
+        for name, cell in tens.items()
+        if cell["owenshap"]["seconds"] > cell["shap"]["seconds"]
+    }
+    assert f"sooner in {len(slower)} of [{len(tens)} jobs]" in text
+    assert f"at least {int(min(slower.values()))} times our error" in text
+    assert f"the other {len(tens) - len(slower)} our default" in text
+    least = min(slower[name] for name in ("mlp_pipeline", "naive_bayes"))
+    assert f"at least {int(least)} times ours" in text
     for name, *theirs_and_ours in rows:
         cell = jobs[named[name.split(",")[0]]]["cells"]["10"]
         for who, (seconds, error, _) in zip(

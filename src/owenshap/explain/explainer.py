@@ -32,13 +32,12 @@ class Explainer:
         A function of a batch of rows, a scikit-learn estimator or pipeline, a torch module, an ONNX
         file or session, or an xgboost, lightgbm or catboost model.
     background : rows, optional
-        What absent features are replaced with: all of these rows, averaged over exactly
-        (where 'auto' takes stars to a tolerance it may draw some of them, and says so). One
-        evaluation predicts all of them: some hundred are enough for most, and trees and linear
-        models take any number. In the type that the model takes.
-        Copied: later edits of the data change no explanation. Only models made of trees do without:
-        absent features then follow the trees' own cover of the training data (path-dependent
-        values).
+        What absent features are replaced with: all of these rows, averaged over exactly (where
+        'auto' takes stars to a tolerance it may draw some of them, and says so). One evaluation
+        predicts all of them: some hundred are enough for most, and trees and linear models take any
+        number. In the type that the model takes. Copied: later edits of the data change no
+        explanation. Only models made of trees do without: absent features then follow the trees'
+        own cover of the training data (path-dependent values).
     baseline : number, row or rows, optional
         In place of a background: one value for every feature, one row, or one row per explained
         row.

@@ -103,7 +103,8 @@ class Teaching:
             assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
             if not lessons:
                 planned = estimator.taught is not None
-                return replace(plan, because=f"{plan.because}, but none did") if planned else plan
+                because = f"{plan.because}; but they taught nothing"
+                return replace(plan, because=because) if planned else plan
             because = (
                 f"{plan.because}; the process starts from what {lessons} background rows taught"
             )

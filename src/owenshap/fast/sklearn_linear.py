@@ -77,7 +77,8 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     if layers is None:
         return None
     weights, biases, activations = layers
-    # rows are float64, and so is what scikit-learn computes of them, whatever it was fitted to
+    # as scikit-learn computes for rows of float64, whatever it was fitted to: columns that are far
+    # from zero beside their spread would lose their digits in float32
     weights = [each.astype(np.float64) for each in weights]
     first = weights[0]
     bias = biases[0]

@@ -10,6 +10,7 @@ from xgboost import XGBClassifier
 
 import owenshap
 from owenshap.explain import teaching
+from owenshap.explain.planning import Planner
 from owenshap.explain.teaching import Teaching
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 
@@ -155,6 +156,34 @@ def test_lessons_fit_into_memory(monkeypatch):
     assert TAUGHT in explainer(X[100:108]).because[0]
     monkeypatch.setattr(teaching, "lesson_pairs", lambda _: 10**6)
     assert TAUGHT not in explainer(X[100:108]).because[0]
+
+
+def test_that_minutes_are_ahead_is_said_before_lessons_begin(monkeypatch):
+    order = []
+    for room, name in ((Planner, "warn"), (Teaching, "_learned")):
+        plain = getattr(room, name)
+
+        def noted(self, *rest, plain=plain, name=name):
+            order.append(name)
+            return plain(self, *rest)
+
+        monkeypatch.setattr(room, name, noted)
+    explainer, X = bumps()
+    explainer(X[100:108], progress=lambda done, of: None)
+    assert order == ["warn", "_learned"]
+
+
+def test_rows_that_share_a_total_know_what_an_evaluation_costs(monkeypatch):
+    plans = []
+    plain = Planner.plan
+    monkeypatch.setattr(
+        Planner, "plan", lambda self, count: plans.append(plain(self, count)) or plans[-1]
+    )
+    explainer, X = bumps()
+    explainer(X[100:104], tolerance="1%", total_budget=4 * 4000)
+    (plan,) = plans
+    assert plan.estimator.learner(24) is not None
+    assert plan.cost is not None
 
 
 def test_large_games_are_spared_no_more_than_their_fits(monkeypatch):

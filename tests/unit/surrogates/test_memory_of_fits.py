@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from owenshap.designs.pairs import even_pairs
+from owenshap.estimators.gaussian_process import GaussianProcess
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates import Surrogate
@@ -20,7 +21,7 @@ from owenshap.surrogates.gaussian_process import (
     learning,
     members,
 )
-from owenshap.surrogates.gaussian_process.as_taught import AsTaught
+from owenshap.surrogates.gaussian_process.as_taught import AsTaught, bytes_kept
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, means
@@ -148,3 +149,9 @@ def test_pairs_of_large_designs_do_not_stay_in_memory():
         coalitions = np.concatenate([ends, drawn, ~drawn])
         pairs_of(coalitions, coalitions.sum(axis=1, keepdims=True))
         assert _complete.cache_info().currsize == kept
+
+
+def test_matrices_of_all_looks_are_counted_before_the_first():
+    """They are kept up to 600 pairs, however few are drawn at once."""
+    taught = GaussianProcess(taught=Taught()).open_ended(24)
+    assert taught.bytes_needed(24, 1) > bytes_kept(600, 24)
