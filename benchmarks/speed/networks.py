@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import owenshap
-from owenshap.explain.grouping import RowGroups
+from owenshap.explain.row_games import RowGames
 from owenshap.fast.linear_game import LinearModelGame
 
 
@@ -81,15 +81,15 @@ def images(folder: Path | None) -> torch.Tensor:
 def game(explainer: owenshap.Explainer, rows: torch.Tensor) -> LinearModelGame:
     """The game that the explainer makes of rows with the same number of live players."""
     kept: list = []
-    original = RowGroups.tasks
+    original = RowGames.tasks
 
-    def tasks(self: RowGroups, *settings: object) -> list:
+    def tasks(self: RowGames, *settings: object) -> list:
         kept.extend(original(self, *settings))
         return []
 
-    RowGroups.tasks = tasks  # type: ignore[method-assign]
+    RowGames.tasks = tasks  # type: ignore[method-assign]
     try:
         explainer(rows, method="castro", budget=rows.shape[1] + 1, progress=False)
     finally:
-        RowGroups.tasks = original  # type: ignore[method-assign]
+        RowGames.tasks = original  # type: ignore[method-assign]
     return kept[0].game

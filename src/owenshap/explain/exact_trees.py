@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from owenshap.errors import InputError, ModelError, UnreadableModelError
-from owenshap.estimators import Estimator
-from owenshap.explain.pipelines import split
-from owenshap.explain.read_trees import ReadTrees, refused
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.inputs import Call
+from owenshap.explain.question import Question
+from owenshap.explain.read_trees import ReadTrees, refused, split
 from owenshap.games.model_game import ABSENT, MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import Columns, Output
-from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.cost import SHORT_SECONDS
 from owenshap.run.methods import TREES
@@ -44,18 +44,20 @@ class TreeValues:
     words: str
     """What they come from."""
     predicted: IntArray
-    """Rows that the model predicted to be compared with its trees: each row's share of them."""
+    """Rows that the model predicted to be compared with its trees, shared among the rows."""
 
 
 class ExactTrees:
-    """What an explainer knows of its model's trees; read once, tables made once for a background.
+    """A model's trees: read once, and their tables made once for a background.
 
     Parameters
     ----------
     model : Model
         Whose predictions are explained.
-    predicted : callable
+    predict : callable
         The model's own predictions of a table, (m, k).
+    fast : bool
+        Whether 'auto' may take them.
     memory : int
         Bytes of working arrays.
     device : str or None
@@ -65,25 +67,26 @@ class ExactTrees:
     def __init__(
         self,
         model: Model,
-        predicted: Callable[[Table], FloatArray],
+        predict: Callable[[Table], FloatArray],
+        fast: bool,
         memory: int,
         device: str | None = None,
     ) -> None:
         self._model = model
-        self._predicted = predicted
+        self._predict = predict
+        self._fast = fast
         self._memory = memory
         self._device = device
         self._read: ReadTrees | None = None
         self._reason: str | None = None
-        self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
+        """Why the trees are not used, once that is known."""
+        self._game: tuple[Absent | None, IntArray, TreeGame] | None = None
+        """The latest game, with its background and the player of each column."""
         if device is not None:
-            self._check_device(device)
-
-    def _check_device(self, device: str) -> None:
-        if not self.known:
-            advice = "Leave it out: a module of torch computes where its parameters are"
-            raise InputError("device", "not be given for a model without trees", device, advice)
-        checked_device(device)
+            if not self.known:
+                advice = "Leave it out: a module of torch computes where its parameters are"
+                raise InputError("device", "not be given for a model without trees", device, advice)
+            checked_device(device)
 
     @cached_property
     def known(self) -> bool:
@@ -95,7 +98,7 @@ class ExactTrees:
         return True
 
     def read(self) -> ReadTrees:
-        """The model's trees; an error with the reason where they cannot be had, or not be used."""
+        """The model's trees; an error with the reason where they cannot be read, or not be used."""
         if self._reason is not None:
             raise refused(self._reason)
         if self._read is None:
@@ -103,7 +106,7 @@ class ExactTrees:
         return self._read
 
     def check_cover(self) -> None:
-        """An error without a background where the model has no trees to follow the cover of."""
+        """An error where the model, which has no background, has no trees with their cover."""
         if not self.known:
             rule = "be given for a model that is not made of trees"
             raise InputError("background or baseline", rule, "neither", ABSENT)
@@ -112,17 +115,13 @@ class ExactTrees:
         except UnreadableModelError as error:
             raise _background_needed(error) from error
 
-    def ahead(
-        self, method: str | Estimator, by_default: bool, rows: Table, absent: Absent | None
-    ) -> Table | None:
-        """Composites that the model will be asked for when a few rows are explained, before it
-        predicts these: some models take as long for one row as for a hundred.
+    def composites(self, call: Call, rows: Table, absent: Absent | None) -> Table | None:
+        """Composites to compare trees and model by, where they are to be predicted with a few rows:
+        some models take as long for one row as for a hundred.
         """
-        if method != TREES and not (method == "auto" and by_default):
+        if absent is None or self._game is not None or len(rows) > MOST_COMPARED:
             return None
-        if absent is None or self._kept is not None or not self.known:
-            return None
-        if len(rows) > MOST_COMPARED:
+        if not (self._may_answer(call) and self.known):
             return None
         try:
             read = self.read()
@@ -132,178 +131,163 @@ class ExactTrees:
             return None
         return composites(self._model, rows, absent)
 
+    def answer(self, call: Call, question: Question) -> tuple[Explanation | None, str | None]:
+        """The explanation by exact values, or None and the reason where one can be given."""
+        if question.absent is not None and not (call.method == TREES or self._may_answer(call)):
+            return None, None
+        levels = None if call.index.efficient else call.index.as_rule()
+        exact, not_exact = self.chosen(question, call.method, levels)
+        if exact is None:
+            return None, not_exact
+        because = f"{TREES}: {exact.words}"
+        evaluations = np.zeros(len(exact.base), np.int64)
+        explanation = question.exact_explanation(
+            TREES, exact.words, because, exact.values, exact.base, evaluations, exact.predicted
+        )
+        return explanation, None
+
+    def _may_answer(self, call: Call) -> bool:
+        # evaluations that are to be kept must be made
+        return call.method == TREES or (call.method == "auto" and self._fast and not call.keep)
+
     def chosen(
         self,
-        method: str | Estimator,
-        by_default: bool,
-        rows: Table,
-        absent: Absent | None,
-        players: Players,
-        predictions: FloatArray,
-        output: Output,
+        question: Question,
+        method: object,
         levels: Levels | None = None,
         pairs: bool = False,
-        ahead: Compared | None = None,
     ) -> tuple[TreeValues | None, str | None]:
-        """Exact values where the method asks for them, or None and perhaps why there are none;
-        'auto' does where it is by default and the model is made of trees. Arguments as for
-        `values`.
+        """Exact values, or None and the reason where one can be given.
+
+        'trees' insists on them, and so does a question without a background; 'auto' takes them
+        where the model is made of trees and sampling would not be done sooner.
         """
-        if absent is None and method not in ("auto", TREES):
+        if question.absent is None and method not in ("auto", TREES):
             raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
-        asked = method == TREES or absent is None
-        if not asked and not (method == "auto" and by_default and self.known):
+        insisted = method == TREES or question.absent is None
+        if not insisted and (question.linear is not None or not self.known):
             return None, None
         try:
-            exact = self.values(
-                rows, absent, players, predictions, output, not asked, levels, pairs, ahead
-            )
-            return exact, None
+            return self.values(question, levels, pairs, if_sooner=not insisted), None
         except UnreadableModelError as error:
-            if absent is None:
+            if question.absent is None:
                 raise _background_needed(error) from error
-            if asked:
+            if insisted:
                 raise
-            return None, f"not exact from trees: {_reason_of(error)}"
+            return None, f"not exact from trees: {_reason(error)}"
 
     def values(
         self,
-        rows: Table,
-        absent: Absent | None,
-        players: Players,
-        predictions: FloatArray,
-        output: Output,
-        if_sooner: bool = False,
+        question: Question,
         levels: Levels | None = None,
         pairs: bool = False,
-        ahead: Compared | None = None,
+        if_sooner: bool = False,
     ) -> TreeValues:
-        """Exact values of rows; an error with the reason where they would not be the model's.
+        """Exact values; an error with the reason where they would not be the model's.
 
         Parameters
         ----------
-        rows : Table
-            What is explained.
-        absent : Absent or None
-            What stands in for absent features; None: they follow the trees' own cover.
-        players : Players
-            Of the rows' features.
-        predictions : float (rows, k)
-            The model's own.
-        output : Output
-            What is explained of them.
-        if_sooner : bool
-            Whether it is an error, too, where sampling is predicted to be done sooner.
+        question : Question
+            The rows, and what is explained of them.
         levels : callable, optional
             Another weight on levels than Shapley's: levels(degree) has nodes and weights.
         pairs : bool
-            Whether what pairs add is asked for: half of a pair's index in each of its two cells,
-            the rest of each value on the diagonal.
-        ahead : (Table, float (m, k)), optional
-            Composites as `ahead` gives them, and the model's predictions of them.
+            Whether pairs are asked for: half of a pair's index in each of its two cells, the rest
+            of each value on the diagonal.
+        if_sooner : bool
+            Whether it is an error, too, where sampling is predicted to be done sooner.
         """
-        if output.function is not None and not isinstance(output.function, Columns):
+        function = question.output.function
+        if function is not None and not isinstance(function, Columns):
             raise refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
-            return self._values(
-                rows, absent, players, predictions, output, if_sooner, levels, pairs, ahead
-            )
+            return self._values(question, levels, pairs, if_sooner)
         except _OtherPredictionsError as error:
-            self._read = self._kept = None
+            self._read = self._game = None
             if fresh:
-                self._reason = _reason_of(error)
+                self._reason = _reason(error)
                 raise
-        # it was trained again since it was read
-        return self.values(
-            rows, absent, players, predictions, output, if_sooner, levels, pairs, ahead
-        )
+        # the model was trained again since its trees were read
+        return self.values(question, levels, pairs, if_sooner)
 
     def _values(
-        self,
-        rows: Table,
-        absent: Absent | None,
-        players: Players,
-        predictions: FloatArray,
-        output: Output,
-        if_sooner: bool,
-        levels: Levels | None,
-        pairs: bool,
-        ahead: Compared | None,
+        self, question: Question, levels: Levels | None, pairs: bool, if_sooner: bool
     ) -> TreeValues:
         read = self.read()
+        rows = question.rows
+        absent = question.absent
+        players = question.players
         player_of = read.player_of(players)
         matrix = read.matrix(rows)
-        known = self._kept is not None and self._kept[0] is absent
-        instead = None if known or absent is None else read.matrix(absent.table)
-        compared = 0
-        if not known:
-            compared = self._compare(read, rows, matrix, absent, instead, predictions, ahead)
+        known = self._game is not None and self._game[0] is absent
+        replaced = None if known or absent is None else read.matrix(absent.table)
+        compared = 0 if known else self._compare(read, question, matrix, replaced)
         if absent is not None and absent.per_row:
-            assert instead is not None
+            assert replaced is not None
             by_row = baseline_interactions if pairs else baseline_values
-            exact, base = by_row(read.ensemble, matrix, instead, player_of, levels)
+            exact, base = by_row(read.ensemble, matrix, replaced, player_of, levels)
         else:
-            game = self._game(read, absent, instead, player_of)
+            game = self._game_of(read, absent, replaced, player_of)
             if if_sooner and absent is not None and self._device is None:
                 _check_sooner(game, len(players))
             exact = _of_game(game, matrix, levels, pairs)
             base = np.tile(game.base, (len(rows), 1))
         of_players = tuple(range(1, exact.ndim - 1))
         if levels is None:
-            self._check(read, base + exact.sum(axis=of_players), predictions)
-        outputs = predictions.shape[1]
+            self._check(read, base + exact.sum(axis=of_players), question.predictions)
+        outputs = question.predictions.shape[1]
         left_out = len(players) - exact.shape[1]  # players that have no column in the trees
         exact = np.pad(exact, ((0, 0), *((0, left_out) for _ in of_players), (0, 0)))
-        values, base = _chosen(_like_model(exact, outputs), _like_model(base, outputs), output)
-        share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
+        like_model = _like_model(exact, outputs), _like_model(base, outputs)
+        values, base = _chosen(*like_model, question.output)
         cover = " and their cover" if absent is None else ""
         words = f"exact from {read.ensemble.n_trees:,} trees{cover}"
-        return TreeValues(values, base, words, share)
+        return TreeValues(values, base, words, question.per_row(compared))
 
-    def _game(
+    def _game_of(
         self,
         read: ReadTrees,
         absent: Absent | None,
-        instead: FloatArray | None,
+        replaced: FloatArray | None,
         player_of: IntArray,
     ) -> TreeGame:
-        """The game with its tables, kept for the next rows."""
-        kept = self._kept
+        """The game with its tables, kept for later rows."""
+        kept = self._game
         if kept is not None and kept[0] is absent and np.array_equal(kept[1], player_of):
             return kept[2]
-        if absent is not None and instead is None:
-            instead = read.matrix(absent.table)
+        if absent is not None and replaced is None:
+            replaced = read.matrix(absent.table)
         weights = None if absent is None else absent.weights
-        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory, self._device)
-        self._kept = (absent, player_of, game)
+        game = TreeGame.of(read.ensemble, replaced, weights, player_of, self._memory, self._device)
+        self._game = (absent, player_of, game)
         return game
 
     def _compare(
         self,
         read: ReadTrees,
-        rows: Table,
+        question: Question,
         matrix: FloatArray,
-        absent: Absent | None,
-        instead: FloatArray | None,
-        predictions: FloatArray,
-        ahead: Compared | None,
+        replaced: FloatArray | None,
     ) -> int:
-        """Compare trees and model on some rows, before tables are made; how many it predicted."""
+        """Compare trees and model on some rows, before tables are made; the number of rows that the
+        model predicted for it.
+        """
         few = matrix[:MOST_COMPARED]
-        if absent is None or instead is None or not _differ(matrix, instead):
-            self._check(read, read.ensemble.predict(few), predictions[: len(few)])
+        predictions = question.predictions[: len(few)]
+        if question.absent is None or replaced is None or not _differ(matrix, replaced):
+            self._check(read, read.ensemble.predict(few), predictions)
             return 0  # every composite is one of the rows
-        table, wanted = ahead or self._predicted_composites(rows, absent)
+        table, wanted = question.composites or self._composites(question.rows, question.absent)
         sums = read.ensemble.predict(np.concatenate([few, read.matrix(table)]))
-        self._check(read, sums[: len(few)], predictions[: len(few)])
+        self._check(read, sums[: len(few)], predictions)
         self._check(read, sums[len(few) :], wanted)
         return len(table)
 
-    def _predicted_composites(self, rows: Table, absent: Absent) -> Compared:
+    def _composites(self, rows: Table, absent: Absent) -> Compared:
         table = composites(self._model, rows, absent)
         try:
-            return table, self._predicted(table)
+            return table, self._predict(table)
         except ModelError as error:
             raise refused("it does not predict composites of rows and background") from error
 
@@ -338,20 +322,19 @@ class _OtherPredictionsError(UnreadableModelError):
     """The trees that were read are not what the model predicts."""
 
 
-def _differ(rows: FloatArray, instead: FloatArray) -> bool:
-    """Whether anything that stands in differs from the rows anywhere."""
-    everything = np.concatenate([rows, instead])
+def _differ(rows: FloatArray, replaced: FloatArray) -> bool:
+    """Whether any row that replaces features differs from the rows anywhere."""
+    everything = np.concatenate([rows, replaced])
     return not np.array_equal(everything[1:], everything[:-1], equal_nan=True)
 
 
-def _reason_of(error: UnreadableModelError) -> str:
-    """The reason alone."""
+def _reason(error: UnreadableModelError) -> str:
     return str(error.args[2])
 
 
 def _background_needed(error: UnreadableModelError) -> InputError:
     """The error where only trees could do without a background, and these cannot."""
-    rule = f"be given for this model ({_reason_of(error)})"
+    rule = f"be given for this model ({_reason(error)})"
     return InputError("background or baseline", rule, "neither", ABSENT)
 
 
@@ -367,13 +350,11 @@ def _like_model(numbers: FloatArray, outputs: int) -> FloatArray:
 
 
 def _chosen(values: FloatArray, base: FloatArray, output: Output) -> tuple[FloatArray, FloatArray]:
-    """Of values (rows, players, k) and base values (rows, k) those of what is explained."""
-    if output.column is not None:
-        return values[..., [output.column]], base[:, [output.column]]
-    if isinstance(output.function, Columns):
-        places = list(output.function.places)
-        return values[..., places], base[:, places]
+    """Values (rows, players, k) and base values (rows, k) of the explained outputs."""
     if output.predicted is not None:
         row = np.arange(len(values))
         return values[row, ..., output.predicted][..., None], base[row, output.predicted][:, None]
-    return values, base
+    places = slice(None) if output.column is None else [output.column]
+    if isinstance(output.function, Columns):
+        places = list(output.function.places)
+    return values[..., places], base[:, places]

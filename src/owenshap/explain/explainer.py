@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.estimators import Estimator
-from owenshap.explain.assembly import Assembly
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.formulas import by_formula
 from owenshap.explain.from_shap import OF_EXPLAINER, known_arguments, missing
 from owenshap.explain.inputs import Call, Inputs
-from owenshap.explain.predicting import Predictor, explained_of
+from owenshap.explain.predicting import Predictor
 from owenshap.explain.sampling import sampled
 from owenshap.explain.subject import settled_model
 from owenshap.games.outputs import Choice
@@ -106,8 +105,10 @@ class Explainer:
             output_names = checked_names("output_names", output_names)
         if batch_rows is not None:
             batch_rows = whole_number("batch_rows", batch_rows, 1, "It counts rows")
-        self._predictor = Predictor(self._model, output_names, fast, batch_rows)
-        self._trees = ExactTrees(self._model, self._predictor.predictions, self._memory, device)
+        self._predictor = Predictor(self._model, self._output, output_names, fast, batch_rows)
+        self._trees = ExactTrees(
+            self._model, self._predictor.predictions, fast, self._memory, device
+        )
         self._inputs = Inputs(
             self._model, background, baseline, background_weights, players, feature_names
         )
@@ -212,60 +213,21 @@ class Explainer:
             keep=keep,
             index=index,
         )
-        rows, absent = self._inputs.rows(X)
-        with call.shown(rows) as call:
-            # evaluations that are to be kept must be made
-            linear = None if absent is None else self._predictor.first_step()
-            by_default = self._fast and not keep and linear is None
-            by_trees = absent is None or call.asks_trees
-            predictions = ahead = beside = None
-            if linear is not None and absent is not None:
-                if call.takes_formulas and self._output is None:
-                    predictions = self._predictor.by_weights(linear, rows, absent)
-                if predictions is None:
-                    beside = self._predictor.beside(linear, rows, absent)
-            elif by_trees and self._output is None:
-                beside = self._trees.ahead(method, by_default, rows, absent)
-            known = predictions is not None
-            if predictions is None:
-                predictions, ahead = self._predictor.timed_predictions(rows, beside)
-            output, output_names = self._predictor.chosen(self._output, predictions)
-            players = self._inputs.players(rows)
-            exact = None
-            not_exact = None
-            if by_trees:
-                levels = None if call.index.efficient else call.index.as_rule()
-                exact, not_exact = self._trees.chosen(
-                    method,
-                    by_default,
-                    rows,
-                    absent,
-                    players,
-                    predictions,
-                    output,
-                    levels,
-                    ahead=ahead,
-                )
-            compared = 0
-            if linear is not None and absent is not None and not known:
-                linear, compared = self._predictor.linear(
-                    linear, ahead, rows, absent, predictions, output
-                )
-            assembly = Assembly(
-                rows,
-                players,
-                explained_of(linear, output, rows, predictions, np.arange(len(predictions))),
-                output_names,
-                self._predictor.unit(output),
-                call.settings,
-                call.index.name,
-                self._inputs.row_ids(X),
-            )
+        given = self._inputs.given(X)
+        with call.shown(given.rows) as call:
+            asks_trees = given.absent is None or call.asks_trees
+            composites = None
+            if asks_trees and self._output is None:
+                composites = self._trees.composites(call, given.rows, given.absent)
+            question, predicted = self._predictor.question(call, given, composites)
+            exact = not_exact = None
+            if asks_trees:
+                exact, not_exact = self._trees.answer(call, question)
             if exact is not None:
-                return assembly.of_trees(exact)
-            assert absent is not None
-            explained = assembly.explained
-            groups = self._predictor.groups(rows, absent, players, output, explained, linear)
-            return sampled(
-                call, self._predictor, groups, assembly, predictions, compared, not_exact
-            )
+                return exact
+            if call.takes_formulas and not question.background.per_row:
+                exact, more = by_formula(call, self._predictor, question, not_exact)
+                if exact is not None:
+                    return exact
+                predicted += more
+            return sampled(call, self._predictor, question, predicted, not_exact)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,17 @@ from owenshap.support.checks import checked_names, whole_number
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter, meter, shown, silent
 from owenshap.tables import Table, as_table, own_copy, row_ids
+
+
+class Given(NamedTuple):
+    """The rows of one call, as the model takes them."""
+
+    rows: Table
+    absent: Absent | None
+    """What replaces absent features; None: they follow the cover of the model's trees."""
+    players: Players
+    row_ids: NDArray[Any] | None
+    """Names of the rows; None: their numbers."""
 
 
 class Inputs:
@@ -74,8 +85,8 @@ class Inputs:
         """Whether nothing stands in for absent features: they follow the cover of the trees."""
         return self.background is None and self.baseline is None
 
-    def rows(self, X: Any) -> tuple[Table, Absent | None]:
-        """The explained rows and what replaces absent features, both as the model takes them."""
+    def given(self, X: Any) -> Given:
+        """The rows to explain, and what replaces absent features, both as the model takes them."""
         rows = self._model.prepare(as_table(X, self.feature_names))
         background = self.background
         if background is not None and type(rows) is not type(background.table):
@@ -83,17 +94,15 @@ class Inputs:
             raise InputError("X", rule, type(X).__name__, "Give both as the model takes them")
         if len(rows) == 0:
             raise InputError("X", "have at least one row", "none", "Give the rows to explain")
+        absent = background
         if background is not None:
             wide = background.table.widened(rows)
             if wide is not background.table:
-                background = Absent(wide, background.weights)
-            return rows.like(wide, "X"), background
-        return rows, None if self.baseline is None else self._absent(rows)
-
-    @staticmethod
-    def row_ids(X: Any) -> NDArray[Any] | None:
-        """What the rows are called; None: they have numbers only."""
-        return row_ids(X)
+                absent = Absent(wide, background.weights)
+            rows = rows.like(wide, "X")
+        elif self.baseline is not None:
+            absent = self._absent(rows)
+        return Given(rows, absent, self.players(rows), row_ids(X))
 
     def _absent(self, rows: Table) -> Absent:
         """What the baseline comes to beside these rows; that of a number is kept for the next rows

@@ -9,11 +9,12 @@ import numpy as np
 
 from owenshap.designs.indices import as_index
 from owenshap.estimators import Estimator
-from owenshap.explain.assembly import Assembly
+from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explainer import Explainer
-from owenshap.explain.explanation import Explanation
-from owenshap.explain.interactions import Interactions
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.interactions import PARTNERS, Interactions
 from owenshap.explain.pairing import check_size, of_explanation
+from owenshap.explain.question import Question
 from owenshap.run.methods import TREES
 from owenshap.run.semivalues import settled_method
 from owenshap.run.task import Settings
@@ -128,28 +129,41 @@ class Interacting(Explainer):
         chosen = as_index(index)
         if method not in ("auto", TREES):
             settled_method(method, 1, budget)
-        rows, absent = self._inputs.rows(X)
-        players = self._inputs.players(rows)
-        check_size(len(players), len(rows), 1, self._memory)
-        if not (self._trees.known or absent is None or method == TREES):
+        given = self._inputs.given(X)
+        check_size(len(given.players), len(given.rows), 1, self._memory)
+        if not (self._trees.known or given.absent is None or method == TREES):
             return None
         settings = Settings.checked(seed, confidence, True, self._memory)
-        predictions, _ = self._predictor.timed_predictions(rows)
-        output, output_names = self._predictor.chosen(self._output, predictions)
-        exact, _ = self._trees.chosen(
-            method,
-            self._fast,
-            rows,
-            absent,
-            players,
-            predictions,
-            output,
-            chosen.as_rule(),
-            pairs=True,
-        )
-        if exact is None:
-            return None
-        unit = self._predictor.unit(output)
-        explained = output(predictions, np.arange(len(rows)))
-        assembly = Assembly(rows, players, explained, output_names, unit, settings, chosen.name)
-        return assembly.pairs_of_trees(exact)
+        predictions = self._predictor.predictions(given.rows)
+        question = self._predictor.plain_question(settings, chosen.name, given, predictions)
+        exact, _ = self._trees.chosen(question, method, chosen.as_rule(), pairs=True)
+        return None if exact is None else _of_trees(question, exact)
+
+
+def _of_trees(question: Question, exact: TreeValues) -> Interactions:
+    """The interactions of rows, from exact values of all pairs."""
+    one = question.explained.shape[1] == 1
+    cells = (exact.values + exact.values.swapaxes(1, 2)) / 2  # but for rounding the same
+
+    def shaped(array: Any) -> Any:
+        return array[..., 0] if one else array
+
+    return Interactions(
+        values=shaped(cells),
+        base_values=shaped(exact.base),
+        predictions=shaped(question.explained),
+        data=question.data(),
+        feature_names=[*question.players.names],  # the user may change the list
+        output_names=question.output_names,
+        standard_errors=np.zeros_like(shaped(cells)),
+        lower=shaped(cells).copy(),
+        upper=shaped(cells).copy(),
+        doubtful=shaped(np.full(exact.base.shape, "", object)),
+        evaluations=np.zeros(len(question.explained), np.int64),
+        method=TREES,
+        index=question.index,
+        seed=question.settings.seed,
+        confidence=question.settings.confidence,
+        axes=(ROWS, PLAYERS, PARTNERS) if one else (ROWS, PLAYERS, PARTNERS, OUTPUTS),
+        unit=question.unit,
+    )

@@ -14,10 +14,10 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.estimators.base import default_budget
-from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
-from owenshap.explain.predicting import LITTLE, MORE, Predictor, Trial
+from owenshap.explain.row_games import RowGames
 from owenshap.explain.teaching import Teaching
+from owenshap.explain.timing import GROWTH, SHORT_TRIAL, TimeTrial
 from owenshap.run.cost import Cost
 from owenshap.run.plan import (
     LINEAR,
@@ -34,37 +34,34 @@ from owenshap.run.plan import (
 from owenshap.run.semivalues import method_under, settled_method
 from owenshap.run.task import Plan, Shared, Task
 from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, next_look
-from owenshap.support.arrays import FloatArray
 from owenshap.support.progress import clock, silent, tell
 
-# of a time, for a batch that tells what a prediction takes; the rest is what evaluations have that
-# cannot be stopped, and so `MORE` times as much
-TRIED = 1 / (1 + MORE)
-MINUTES = 60.0  # seconds ahead that a user should know of
+# of a time limit, for a batch that tells what a prediction takes; evaluations, which cannot be
+# stopped either, have the rest, `GROWTH` times as much
+TRIED = 1 / (1 + GROWTH)
+MINUTES = 60.0  # seconds to come that a user should know of
 
 
-def planned(
-    call: Call, groups: RowGroups, predictor: Predictor, trial: Trial, explained: FloatArray
-) -> tuple[list[Task], Shared | None]:
-    """The games of the rows with their plans, and what the rows that are to be estimated share;
-    where minutes are ahead, that is told.
+def planned(call: Call, games: RowGames, trial: TimeTrial) -> tuple[list[Task], Shared | None]:
+    """The games of the rows with their plans, and what the rows that are estimated share; work of
+    minutes is announced.
     """
-    teaching = Teaching(call, groups, predictor, trial)
-    planner = Planner(call, groups, trial, teaching)
-    plans = {size: planner.plan(size) for size in groups.sizes}
+    teaching = Teaching(call, games, trial)
+    planner = Planner(call, games, trial, teaching)
+    question = games.question
+    absent = question.background
+    plans = {size: planner.plan(size) for size in games.sizes}
     ranges = None
-    # of one row that stands in for absent features the game itself tells the range
+    # one row that replaces absent features is the empty coalition: the game itself has the range
     shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
-    if shares and len(groups.absent) > 1:
-        trial.also(len(groups.absent.table))
-        ranges = predictor.ranges(explained, groups.absent, groups.output, groups.linear)
+    if shares and len(absent) > 1:
+        trial.count(len(absent.table))
+        ranges = question.ranges(games.predictor.predictions(absent.table))
     draws = {n_players: planner.draws(plan, n_players) for n_players, plan in plans.items()}
     if call.report is not silent:
         planner.warn(plans)
     plan_of = teaching.plan_of(plans, draws)
-    memory = call.settings.memory
-    tasks = groups.tasks(plans, memory, draws, ranges, call.asks_for_pairs, plan_of)
-    return tasks, planner.shared
+    return games.tasks(plans, draws, ranges, call.asks_for_pairs, plan_of), planner.shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +69,16 @@ class Planner:
     """Plans for the rows of a call."""
 
     call: Call
-    groups: RowGroups = field(repr=False)
-    """The rows."""
-    trial: Trial = field(repr=False)
-    """How to find out what a prediction takes."""
+    games: RowGames = field(repr=False)
+    trial: TimeTrial = field(repr=False)
+    """Measures what a prediction takes."""
     teaching: Teaching = field(repr=False)
     """What can be learned beforehand."""
 
     def plan(self, n_players: int) -> Plan:
         """What is done for a row with so many live players."""
         share = self._share
-        if self.groups.additive and self.call.method == "auto":
+        if self.games.additive and self.call.method == "auto":
             return LINEAR
         plan = self._plan(n_players)
         if share < math.inf:
@@ -97,7 +93,7 @@ class Planner:
         predictions = 0
         for n_players, plan in plans.items():
             averaged = self.draws(plan, n_players) or self._background
-            rows = int((self.groups.counts == n_players).sum())
+            rows = int((self.games.counts == n_players).sum())
             predictions += rows * averaged * least_ahead(plan, n_players)
         seconds = predictions * self.trial.known
         limit = math.inf if self.call.until is None else self.call.until.seconds or math.inf
@@ -112,7 +108,7 @@ class Planner:
     @property
     def _background(self) -> int:
         """Background rows that an evaluation averages over."""
-        return len(self.groups.absent)
+        return len(self.games.question.background)
 
     @property
     def shared(self) -> Shared | None:
@@ -122,7 +118,7 @@ class Planner:
         shared = self.call.shared
         if shared is None or shared.total is None:
             return shared
-        before = int((self.groups.counts == 0).sum())
+        before = int((self.games.counts == 0).sum())
         return replace(shared, total=shared.total - before, before=before)
 
     def _plan(self, n_players: int) -> Plan:
@@ -183,16 +179,16 @@ class Planner:
         better.
         """
         call = self.call
-        output = self.groups.output
+        output = self.games.output
         chosen = output.column is not None or output.predicted is not None
         # two are most often two classes, which are one game
-        outputs = 1 if chosen or self.groups.outputs == 2 else self.groups.outputs
+        outputs = 1 if chosen or self.games.outputs == 2 else self.games.outputs
 
         rows = self._background
         of_a_star = (self._drawn(n_players) or rows) / rows
 
         def cost_of(seconds: float) -> Cost:
-            counted = self.groups.row_seconds * rows
+            counted = self.games.row_seconds * rows
             taught = self.teaching.rows_sharing
             return Cost(seconds * rows, outputs, counted, of_a_star=of_a_star, taught=taught)
 
@@ -204,14 +200,14 @@ class Planner:
             )
             return dear.estimator.name != cheap.estimator.name
 
-        ahead = least_ahead(cheap, n_players) * len(self.groups.counts) * rows
-        cost = cost_of(self.trial.seconds(matters, ahead))
+        to_come = least_ahead(cheap, n_players) * len(self.games.counts) * rows
+        cost = cost_of(self.trial.seconds(matters, to_come))
         return replace(cost, at_most=math.isnan(self.trial.known))
 
     @property
     def _averaged(self) -> int:
         """Background rows that an evaluation of the largest game averages over."""
-        n_players = int(self.groups.counts.max())
+        n_players = int(self.games.counts.max())
         drawn = self._drawn(n_players) if drawn_pays(n_players, self._background) else None
         return self.call.draws or drawn or self._background
 
@@ -221,19 +217,19 @@ class Planner:
         be too little.
         """
         shared = self.shared
-        rows = int((self.groups.counts > 0).sum())
+        rows = int((self.games.counts > 0).sum())
         if shared is None or not rows:
             return math.inf
         share = math.inf if shared.total is None else shared.total // rows
         if shared.seconds is None:
             return share
         budget = self.call.budget
-        plenty = 4 * default_budget(int(self.groups.counts.max())) if budget is None else budget
+        plenty = 4 * default_budget(int(self.games.counts.max())) if budget is None else budget
         # seconds for one row of the model per evaluation
         whole = shared.seconds / (rows * self._averaged)
-        little = min(LITTLE, TRIED * shared.seconds)
-        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, little)
-        return min(share, whole / (seconds * self.trial.pace.slowness))
+        limit = min(SHORT_TRIAL, TRIED * shared.seconds)
+        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, limit)
+        return min(share, whole / (seconds * self.trial.row_time.slowness))
 
     def _within_share(self, plan: Plan, n_players: int) -> Plan:
         """The plan with which a row can begin well within its share of what rows have together, and

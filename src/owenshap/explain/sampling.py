@@ -2,87 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from owenshap.errors import OwenshapError
-from owenshap.explain.assembly import Assembly, Estimated
-from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.planning import planned
-from owenshap.explain.predicting import Predictor, Trial
-from owenshap.explain.valued_ahead import valued_ahead
-from owenshap.run.allocation import Allocation
+from owenshap.explain.predicting import Predictor
+from owenshap.explain.prefetch import with_stars_prefetched
+from owenshap.explain.question import NOTHING_TO_DO, Question
+from owenshap.explain.row_games import RowGames
+from owenshap.games.model_game import ModelGame
+from owenshap.run.allocation import Allocation, Result
+from owenshap.run.keeping import KeptRow
 from owenshap.run.semivalues import answered
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 
 def sampled(
-    call: Call,
-    predictor: Predictor,
-    groups: RowGroups,
-    assembly: Assembly,
-    predictions: FloatArray,
-    checked: int,
-    not_exact: str | None,
+    call: Call, predictor: Predictor, question: Question, predicted: int, not_exact: str | None
 ) -> Explanation:
-    """The explanation of rows whose predictions (rows, k) are known; so many composites were
-    predicted to see whether the model begins with a linear step, and `not_exact` says why it is
-    not explained from its trees.
+    """The explanation of rows whose predictions are known.
+
+    Parameters
+    ----------
+    predicted : int
+        Composites that were predicted to see what the model is made of.
+    not_exact : str or None
+        Why the model is not explained from its trees, where that could be expected.
     """
-    rows = groups.rows
-    linear = groups.linear
-    if call.takes_formulas and not groups.absent.per_row:
-        closed, more = in_closed_form(call, predictor, groups, assembly, predictions, not_exact)
-        if closed is not None:
-            return closed
-        checked += more
-    trial = predictor.trial(rows, linear, checked)
-    done = _estimated(call, groups, predictor, trial, assembly, not_exact)
-    # where a function of the predictions is explained, this was asked beforehand
-    asked = linear is None or groups.output.function is not None
-    if not asked and not assembly.agrees(done):
-        # the model is not what it was when its first step was found linear
-        groups = replace(groups, linear=None)
-        trial = predictor.trial(rows, None, checked)
-        done = _estimated(call, groups, predictor, trial, assembly, not_exact)
-    return assembly.of_games(done, groups.live, trial.predicted, not_exact)
+    try:
+        return _sampled(call, predictor, question, predicted, not_exact)
+    except _OtherModelError:
+        without = replace(question, linear=None)
+        return _sampled(call, predictor, without, predicted, not_exact)
 
 
-def _estimated(
-    call: Call,
-    groups: RowGroups,
-    predictor: Predictor,
-    trial: Trial,
-    assembly: Assembly,
-    not_exact: str | None,
-) -> list[Estimated]:
-    """All games with their estimates; an error has the explanation of the rows that are done."""
+class _OtherModelError(Exception):
+    """The model is not what it was when its linear first step was checked."""
+
+
+def _sampled(
+    call: Call, predictor: Predictor, question: Question, predicted: int, not_exact: str | None
+) -> Explanation:
+    games = RowGames.of(question, predictor)
     shared = None
     if call.settled:
-        plans = {size: call.plan(size) for size in groups.sizes}
-        tasks = groups.tasks(plans, call.settings.memory)
+        tasks = games.tasks({size: call.plan(size) for size in games.sizes})
+        # from columns of a linear first step values count as what they stand for
+        besides = question.per_row(predicted if question.linear is None else 0)
     else:
-        tasks, shared = planned(call, groups, predictor, trial, assembly.explained)
+        trial = predictor.trial(question, predicted)
+        tasks, shared = planned(call, games, trial)
+        besides = trial.predicted
     run = Allocation(
-        tasks, call.settings, shared, call.executor, call.report, prepared=valued_ahead
+        tasks,
+        call.settings,
+        shared,
+        call.executor,
+        call.report,
+        prepared=with_stars_prefetched,
     )
-    done: list[Estimated] = []
+    done: list[Result] = []
     try:
-        for each in run.results():
-            asked = call.asks_for_pairs
-            done.append(answered(*each, call.index, call.keep) if asked else each)
+        for result in run.results():
+            pairs = call.asks_for_pairs
+            done.append(answered(*result, call.index, call.keep) if pairs else result)
     except (OwenshapError, KeyboardInterrupt) as error:
-        finished = None
-        if done:
-            predicted = trial.predicted
-            finished = assembly.of_games(done, groups.live, predicted, not_exact)
+        finished = _explanation(question, done, besides, not_exact) if done else None
         error.explanation = finished  # type: ignore[union-attr]
         if isinstance(error, KeyboardInterrupt):
-            error.add_note(_interrupted(finished, len(assembly.rows)))
+            error.add_note(_interrupted(finished, len(question.rows)))
         raise
-    return done
+    # where a function of the predictions is explained, this was checked beforehand
+    if question.linear is not None and question.output.function is None:
+        _check_grand_coalitions(question, done)
+    return _explanation(question, done, besides, not_exact)
+
+
+def _check_grand_coalitions(question: Question, done: Sequence[Result]) -> None:
+    """An error where their values are not what the model itself predicts."""
+    for game, estimate in done:
+        assert isinstance(game, ModelGame)
+        grand = estimate.ends.grand.reshape(len(game.labels), -1)
+        if not question.agrees(grand, estimate.ends.empty, game.labels):
+            raise _OtherModelError
 
 
 def _interrupted(finished: Explanation | None, rows: int) -> str:
@@ -94,3 +101,81 @@ def _interrupted(finished: Explanation | None, rows: int) -> str:
         "stop.explanation`"
     )
     return f"owenshap: {len(finished.values):,} of {rows:,} rows are explained; {where}."
+
+
+def _explanation(
+    question: Question,
+    done: Sequence[Result],
+    predicted: IntArray,
+    not_exact: str | None,
+) -> Explanation:
+    """The explanation of all rows whose games are done; null players have value 0.
+
+    `predicted` rows were predicted for each row besides those of its game.
+    """
+    live = question.live
+    rows, outputs = question.explained.shape
+    shape = (*live.shape, outputs)
+    finished: BoolArray = np.logical_not(live.any(axis=1))
+    values = np.zeros(shape)
+    errors = np.zeros(shape)
+    half_widths = np.zeros(shape)
+    base = question.explained.copy()
+    doubtful = np.full(base.shape, "", object)
+    evaluations = np.ones(rows, np.int64)
+    model_rows = predicted + 1
+    stopped_by = np.full(rows, NOTHING_TO_DO, object)
+    because = stopped_by.copy()
+    kept: list[KeptRow | None] = [None] * rows
+    courses: dict[int, Sequence[tuple[float, float]]] = {}
+    names = {estimate.plan.estimator.name for _, estimate in done}
+    for game, estimate in done:
+        assert isinstance(game, ModelGame)
+        which = game.labels
+        of_rows = estimate.of_rows(len(which))
+        at = (which[:, None], game.live)
+        finished[which] = True
+        values[at] = of_rows.values
+        errors[at] = of_rows.standard_errors
+        half_widths[at] = of_rows.half_widths
+        base[which] = estimate.ends.empty.reshape(len(which), -1)
+        doubtful[which] = of_rows.doubts
+        stopped_by[which] = estimate.stopped_by
+        plan = estimate.plan
+        reasons = [filter(None, (plan.because, not_exact, note)) for note in of_rows.notes]
+        because[which] = [f"{plan.estimator.name}: {'; '.join(every)}" for every in reasons]
+        evaluations[which] = estimate.evaluations
+        averaged = game.draws or len(game.absent)
+        model_rows[which] += 2 * len(game.absent) + (estimate.evaluations - 2) * averaged
+        if estimate.course:
+            courses |= dict.fromkeys(which.tolist(), estimate.course)
+        if estimate.kept is not None:
+            for row, players, evaluated in zip(which, game.live, estimate.kept, strict=True):
+                kept[row] = KeptRow(players, evaluated)
+    explanation = question.explanation(
+        " and ".join(sorted(names)) or "exact",
+        None if finished.all() else finished,
+        values=values,
+        base_values=base,
+        standard_errors=errors,
+        lower=values - half_widths,
+        upper=values + half_widths,
+        doubtful=doubtful,
+        evaluations=evaluations,
+        model_rows=model_rows,
+        stopped_by=stopped_by,
+        because=because,
+        convergence=_convergence(courses, rows) if courses else None,
+    )
+    if done and all(estimate.kept is None for _, estimate in done):
+        return explanation
+    return replace(explanation, kept=tuple(kept[row] for row in np.flatnonzero(finished).tolist()))
+
+
+def _convergence(courses: dict[int, Sequence[tuple[float, float]]], rows: int) -> FloatArray:
+    """How the accuracy of each row went, (rows, looks, 2), NaN after its last look."""
+    looks = max(map(len, courses.values()))
+    array = np.full((rows, looks, 2), np.nan)
+    for row, course in courses.items():
+        array[row, : len(course)] = course
+    return array

@@ -16,9 +16,9 @@ from owenshap.designs.pairs import MOST_CHOSEN, more_pairs
 from owenshap.errors import GameError
 from owenshap.estimators.gaussian_process import GaussianProcess
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
-from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
-from owenshap.explain.predicting import Predictor, Trial
+from owenshap.explain.row_games import RowGames
+from owenshap.explain.timing import TimeTrial
 from owenshap.run.cost import SURE
 from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
@@ -41,9 +41,8 @@ class Teaching:
     """What rows of the background can teach the rows of a call."""
 
     call: Call
-    groups: RowGroups = field(repr=False)
-    predictor: Predictor = field(repr=False)
-    trial: Trial = field(repr=False)
+    games: RowGames = field(repr=False)
+    trial: TimeTrial = field(repr=False)
 
     @cached_property
     def rows(self) -> int:
@@ -51,23 +50,19 @@ class Teaching:
         background in common, or where lessons do not fit into memory.
         """
         call = self.call
-        absent = self.groups.absent
+        absent = self.games.question.background
         if call.method != "auto" or call.asks_for_pairs or call.shared is not None:
             return 0
         if call.until is None or call.until.seconds is not None:
             return 0
-        if (
-            absent.per_row
-            or len(absent.table) < LESSONS
-            or self.groups.output.predicted is not None
-        ):
+        if absent.per_row or len(absent.table) < LESSONS or self.games.output.predicted is not None:
             return 0
-        n_players = len(self.groups.players)
+        n_players = len(self.games.question.players)
         needed = GaussianProcessSurrogate().bytes_needed(lesson_pairs(n_players), n_players)
         if needed > call.settings.memory:
             return 0
-        ahead = self.predictor.ahead
-        return len(self.groups.rows) if ahead is None else ahead
+        ahead = self.games.predictor.rows_of_run
+        return len(self.games.question.rows) if ahead is None else ahead
 
     @cached_property
     def rows_sharing(self) -> int:
@@ -89,8 +84,8 @@ class Teaching:
         taught = [each for each in whole if self._pays(plans[each], each)]
         if not taught:
             return None
-        key = self.call.settings.seed, self.groups.linear is None
-        known = self.predictor.taught
+        key = self.call.settings.seed, self.games.question.linear is None
+        known = self.games.predictor.taught
         if key not in known:
             known[key] = self._learned()
         lessons = len(known[key].plain)
@@ -125,7 +120,7 @@ class Teaching:
         if estimator.taught is not None:
             return True
         evaluations, fits = teaching(n_players)
-        background = len(self.groups.absent)
+        background = len(self.games.question.background)
 
         def learning(row_seconds: float) -> float:
             return fits + evaluations * background * row_seconds
@@ -134,24 +129,25 @@ class Teaching:
         # (benchmarks/decisions.md#taught-rows); to no more pairs than rows are fitted to
         one = fit_seconds(min(lesson_pairs(n_players), MOST_CHOSEN), n_players)
         saved = self.rows * SAVED * one
-        if saved < learning(self.groups.row_seconds):
+        if saved < learning(self.games.row_seconds):
             return False
         # by the clock, unless that is not asked for (nan), only what is sure counts
         return not learning(self.trial.known) > SURE * saved
 
     @cached_property
-    def _pilots(self) -> RowGroups:
+    def _pilots(self) -> RowGames:
         """Rows spread over the background, to be played as if they were explained."""
-        table = self.groups.absent.table
-        which = np.linspace(0, len(table) - 1, LESSONS).round().astype(np.intp)
-        return replace(self.groups, rows=table.take(which))
+        table = self.games.question.background.table
+        return self.games.of_background(
+            np.linspace(0, len(table) - 1, LESSONS).round().astype(np.intp)
+        )
 
     def _learned(self) -> Taught:
         """What they teach."""
         live = [np.flatnonzero(each) for each in self._pilots.live]
         games = [self._played(at, each) for at, each in enumerate(live) if len(each) > 2]
         lessons = (each for each in games if each is not None)
-        return taught_by(lessons, len(self.groups.players))
+        return taught_by(lessons, len(self.games.question.players))
 
     def _played(self, at: int, players: IntArray) -> Lesson | None:
         """Pairs of one of them, their values and what a process makes of them, of one of its
@@ -164,8 +160,8 @@ class Teaching:
         one = more_pairs(np.zeros((0, n_players), np.bool_), count, rng)
         ends = np.array([[True], [False]]).repeat(n_players, axis=1)
         coalitions = np.concatenate([ends, one, ~one])
-        game = pilots.game(np.array([at]), None, self.call.settings.memory)
-        self.trial.also(len(coalitions) * len(pilots.absent))
+        game = pilots.game(np.array([at]), None)
+        self.trial.count(len(coalitions) * len(pilots.question.background))
         try:
             values = game.values(coalitions)
         except GameError:  # nobody asked for this row

@@ -17,6 +17,7 @@ from owenshap.errors import InputError, ModelError, cut, shown
 from owenshap.models import Model
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
+from owenshap.support.units import LOG_ODDS
 from owenshap.tables import as_array
 
 Choice: TypeAlias = Any
@@ -161,6 +162,13 @@ class Output:
         return self if self.predicted is None else replace(self, predicted=self.predicted[rows])
 
 
+def unit_of(output: Output, model: Model) -> str | None:
+    """The unit of what is explained; None where nobody knows."""
+    if output.function is None or isinstance(output.function, Columns):
+        return model.unit
+    return LOG_ODDS if output.function is logit else None
+
+
 def choose(
     choice: Choice, predictions: FloatArray, model: Model, given: list[str] | None
 ) -> tuple[Output, list[str] | None]:
@@ -279,7 +287,7 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
         "model; "
         f"owenshap.position({number}) is the output at that position, class {other}."
     )
-    warnings.warn(message, UserWarning, stacklevel=7)
+    warnings.warn(message, UserWarning, stacklevel=8)
 
 
 def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:

@@ -46,7 +46,7 @@ class Runnable(Interacting):
             "output": described(self._output),
             "players": described(inputs.groups),
             "feature_names": inputs.feature_names,
-            "output_names": self._predictor.own_names,
+            "output_names": self._predictor.output_names,
             "fast": self._fast,
             "memory": self._memory,
         }
@@ -63,7 +63,7 @@ class Runnable(Interacting):
             few = np.linspace(0, count - 1, min(MOST_COMPARED, count)).astype(np.intp)
             tables = [background.table.take(few)]
         else:
-            table, _ = self._inputs.rows(rows)
+            table = self._inputs.given(rows).rows
             tables = [table.take(np.array([row])) for row in range(min(len(table), MOST_COMPARED))]
         return {"type": kind, "predictions": [self._probed(table) for table in tables]}
 
@@ -77,15 +77,15 @@ class Runnable(Interacting):
     def pace_of(self, rows: Any) -> dict[str, float]:
         """Seconds that predictions take: of background rows, where there are any."""
         background = self._inputs.background
-        table = self._inputs.rows(rows)[0] if background is None else background.table
-        return self._predictor.pace_of(table)
+        table = self._inputs.given(rows).rows if background is None else background.table
+        return self._predictor.row_seconds(table)
 
     def at_pace(self, pace: dict[str, float], taught: Sequence[Any] = ()) -> Self:
         """A copy that takes these times for granted, and what background rows have taught: what
         'auto' chooses depends on no clock, and nothing is learned twice.
         """
         settled = copy.copy(self)
-        settled._predictor = self._predictor.at_pace(pace)
+        settled._predictor = self._predictor.with_row_seconds(pace)
         known = {(seed, itself): Taught.restored(numbers) for seed, itself, numbers in taught}
         settled._predictor.taught = self._predictor.taught | known
         return settled

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.predicting import timed
+from owenshap.explain.timing import timed
 from owenshap.jobs.child import EndedError, TimedOutError
 from owenshap.jobs.digests import ROWS_AT_A_TIME
 from owenshap.jobs.executors import PARTS_HANDED_OUT

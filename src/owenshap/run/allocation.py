@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -32,7 +32,8 @@ from owenshap.support.executors import Executor, in_order
 from owenshap.support.progress import Meter, silent
 
 Kind = TypeVar("Kind", bound=Session)
-Snapshot = Callable[[], Estimate]  # made when it is read: most are not
+Snapshot: TypeAlias = Callable[[], Estimate]  # made when it is read: most are not
+Result: TypeAlias = tuple[Game, Estimate]
 
 
 class Allocation:
@@ -93,7 +94,7 @@ class Allocation:
         """Rows that have a first estimate and are not done, by identity."""
         self._latest: Snapshot | None = None
 
-    def results(self) -> Iterator[tuple[Game, Estimate]]:
+    def results(self) -> Iterator[Result]:
         """Every game of rows with its estimate, as it is done; after an interrupt, what the others
         have come to.
 
@@ -371,7 +372,7 @@ class Allocation:
                 row.session = part
 
 
-def _finished(task: Task, settings: Settings) -> list[tuple[Game, Estimate]]:
+def _finished(task: Task, settings: Settings) -> list[Result]:
     """What a worker does with a whole task."""
     return list(Allocation([task], settings).results())
 

@@ -37,6 +37,7 @@ from sklearn.tree import DecisionTreeRegressor
 import owenshap
 from owenshap import Explainer
 from owenshap.explain import subject
+from owenshap.run.task import Settings
 
 catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")
@@ -680,11 +681,11 @@ def test_a_device_is_for_trees():
 
 def tree_values(explainer, X, **asked):
     """What the explainer's trees give for these rows, in any output of its model."""
-    rows, absent = explainer._inputs.rows(X)
-    predictions = explainer._predictor.predictions(rows)
-    output, _ = explainer._predictor.chosen(explainer._output, predictions)
-    players = explainer._inputs.players(rows)
-    return explainer._trees.values(rows, absent, players, predictions, output, **asked)
+    given = explainer._inputs.given(X)
+    predictions = explainer._predictor.predictions(given.rows)
+    settings = Settings(seed=0, confidence=0.95)
+    question = explainer._predictor.plain_question(settings, "shapley", given, predictions)
+    return explainer._trees.values(question, **asked)
 
 
 EXPLAINERS = {

@@ -14,7 +14,7 @@ from scipy.special import bdtr, ndtri
 
 import owenshap
 from owenshap.errors import InputError, ModelError, UnknownMethodError
-from owenshap.explain import grouping
+from owenshap.explain import row_games
 
 RNG = np.random.default_rng(3)
 ROWS = RNG.normal(size=(12, 4))
@@ -363,7 +363,7 @@ def rows_with_nulls():
 )
 @pytest.mark.parametrize("function", [model, two_outputs])
 def test_a_row_does_not_depend_on_the_others(monkeypatch, settings, function):
-    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 5)
+    monkeypatch.setattr(row_games, "MOST_ROWS", 5)
     explainer, rows = owenshap.Explainer(function, baseline=0.25), rows_with_nulls()
     whole = explainer(rows, **settings)
     turned = explainer(rows[::-1].copy(), **settings)
@@ -560,7 +560,7 @@ def test_a_model_that_fails_is_told(function, message):
 
 
 def test_a_model_that_fails_on_a_coalition_names_it_and_keeps_the_finished_rows(monkeypatch):
-    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 4)
+    monkeypatch.setattr(row_games, "MOST_ROWS", 4)
 
     def fails(batch):
         if np.isin(batch[:, 0], ROWS[8]).any() and (batch[:, 1] == 0).any():
@@ -584,7 +584,7 @@ def test_a_model_that_fails_on_a_coalition_names_it_and_keeps_the_finished_rows(
 
 @pytest.mark.parametrize("workers", [None, 2])
 def test_an_infinite_output_names_row_and_coalition(monkeypatch, workers):
-    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 3)
+    monkeypatch.setattr(row_games, "MOST_ROWS", 3)
     names = ["age", "size", "rate", "rank"]
 
     def pole(batch):
@@ -628,7 +628,7 @@ def test_finished_rows_are_those_whose_games_are_done():
     ids=str,
 )
 def test_an_interrupt_keeps_the_rows_that_are_done(monkeypatch, settings):
-    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 4)
+    monkeypatch.setattr(row_games, "MOST_ROWS", 4)
     explainer = owenshap.Explainer(model, baseline=0.0)
     whole = explainer(ROWS, **settings)
 

@@ -7,7 +7,7 @@ import pytest
 from columns import ABSENT, DESIGNS, FEATURES, OUTPUTS, rows
 
 from owenshap import Explainer
-from owenshap.explain import valued_ahead
+from owenshap.explain import prefetch
 from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast import fused_subsets as _fused_subsets
 from owenshap.fast import linear_game
@@ -136,7 +136,7 @@ def test_games_valued_together_agree_with_each_alone(output, baseline, budget, m
     x[:, 0] = 2  # a live player at least
     valued = []
     monkeypatch.setattr(
-        valued_ahead,
+        prefetch,
         "value_ahead",
         lambda work: (valued.append(len(work)), linear_game.value_ahead(work)),
     )

@@ -10,7 +10,7 @@ from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 import owenshap
 from owenshap import MLP, Castro, Explainer, InputError
 from owenshap.explain import predicting
-from owenshap.explain.grouping import RowGroups
+from owenshap.explain.row_games import RowGames
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_game import CACHES, LinearModelGame
 from owenshap.games.game import AdditiveGame, CompactGame
@@ -212,14 +212,14 @@ def test_an_estimator_with_a_reduction_of_its_own_is_asked(compact):
 
 def game_of(model, x):
     kept = []
-    original = RowGroups.tasks
+    original = RowGames.tasks
 
     def tasks(self, *settings):
         kept.extend(original(self, *settings))
         return kept
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RowGroups, "tasks", tasks)
+        patch.setattr(RowGames, "tasks", tasks)
         Explainer(model, baseline=0.0)(x, budget=100)
     return kept[0].game
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from owenshap import Explainer
-from owenshap.explain import valued_ahead
+from owenshap.explain import prefetch
 from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast import linear_game
 from owenshap.fast.first_step import first_step
@@ -37,7 +37,7 @@ def together(monkeypatch):
     monkeypatch.setattr(_fused_stars, "fits", lambda linear: True)
     monkeypatch.setattr(_fused_stars, "steps", steps)
     monkeypatch.setattr(
-        valued_ahead,
+        prefetch,
         "value_ahead",
         lambda work: (valued.append(len(work)), linear_game.value_ahead(work)),
     )

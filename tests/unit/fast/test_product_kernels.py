@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import owenshap
-from owenshap.explain import closed_form
+from owenshap.explain import formulas
 from owenshap.fast import product_kernels
 from owenshap.fast.product_kernels import KernelMachine
 from owenshap.fast.sklearn_kernels import kernel_machine_of
@@ -135,7 +135,7 @@ def test_it_is_used_only_where_it_is_fast():
 def test_a_sum_over_more_background_rows_than_stars_would_draw_is_too_slow(monkeypatch):
     assert sums_pay(12, 27_000)
     assert not sums_pay(12, 28_000)
-    monkeypatch.setattr(closed_form, "sums_pay", lambda *_: False)
+    monkeypatch.setattr(formulas, "sums_pay", lambda *_: False)
     assert owenshap.Explainer(MACHINES["SVR"], X[:10])(X[20:21]).method != KERNELS
 
 

@@ -9,7 +9,7 @@ from naive import refuses
 
 import owenshap
 from owenshap.errors import InputError, ModelError
-from owenshap.explain import grouping
+from owenshap.explain import row_games
 from owenshap.games.outputs import as_predictions, logit
 
 RNG = np.random.default_rng(5)
@@ -63,7 +63,7 @@ def test_one_output_by_number_or_name(output, number):
 
 def test_predicted_is_each_rows_own_class(monkeypatch):
     # several games, so that rows have other numbers there
-    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 4)
+    monkeypatch.setattr(row_games, "MOST_ROWS", 4)
     found, every = explain("predicted"), explain()
     predicted = probabilities(ROWS).argmax(axis=1)
     assert len(set(predicted)) > 1

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
 from owenshap.designs.pairs import MOST_CHOSEN, even_pairs
 from owenshap.estimators.gaussian_process import Growing
-from owenshap.explain.grouping import LINEAR_SECONDS
+from owenshap.explain.row_games import LINEAR_SECONDS
 from owenshap.models import as_model
 from owenshap.models.base import ROW_SECONDS
 from owenshap.run.cost import Cost

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 import owenshap
 from owenshap.errors import InputError
 from owenshap.estimators import by_name
-from owenshap.explain import grouping
+from owenshap.explain import row_games
 from owenshap.run.plan import settled_for
 
 WEIGHTS = np.linspace(-1, 2, 20)
@@ -114,7 +114,7 @@ def test_neither_workers_nor_memory_nor_the_order_of_rows_matter(settings, monke
     answer = explained(**settings)
     with ThreadPoolExecutor(2) as pool:
         np.testing.assert_array_equal(explained(executor=pool, **settings).values, answer.values)
-    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 2)
+    monkeypatch.setattr(row_games, "MOST_ROWS", 2)
     np.testing.assert_array_equal(explained(**settings).values, answer.values)
     turned = explained(ROWS[::-1], **settings)
     np.testing.assert_array_equal(turned.values[::-1], answer.values)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import owenshap
-from owenshap.explain import predicting as pace
-from owenshap.explain.predicting import Pace, Trial
+from owenshap.explain import timing as pace
+from owenshap.explain.timing import RowTime, TimeTrial
 from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.plan import BY_CORRECTED, BY_STARS, make_plan
 from owenshap.statistics.goal import USUAL, Until
@@ -135,7 +135,7 @@ def test_a_reason_names_the_time_that_the_choice_was_made_by():
 def test_rows_are_told_from_calls(monkeypatch):
     """A call of 1 ms and rows of 0.5 µs, as naive Bayes takes for a data frame."""
     model = Timed(monkeypatch, 5e-7, 1e-3)
-    trial = Trial(Pace(), 3, lambda which: model(ROWS[which]), True, LARGEST)
+    trial = TimeTrial(RowTime(), 3, lambda which: model(ROWS[which]), True, LARGEST)
     assert 5e-7 < trial.seconds(lambda _: True, 36_000) < 10e-7
     assert trial.predicted.sum() == model.rows < 36_000 / 6
 
@@ -143,7 +143,9 @@ def test_rows_are_told_from_calls(monkeypatch):
 def test_a_batch_hardly_larger_than_the_call_does_not_tell(monkeypatch):
     """Ten rows in 0.2 ms and sixteen in 0.2 ms: nearly all of it is the call's own time."""
     model = Timed(monkeypatch, 4e-7, 2e-4)
-    trial = Trial(Pace(2e-5), 10, lambda which: model(ROWS[which % len(ROWS)]), True, LARGEST)
+    trial = TimeTrial(
+        RowTime(2e-5), 10, lambda which: model(ROWS[which % len(ROWS)]), True, LARGEST
+    )
     assert trial.seconds(lambda _: True, 80_000) < 1e-6
 
 
@@ -157,7 +159,7 @@ def test_a_batch_that_was_kept_waiting_does_not_tell(monkeypatch):
 
     for each in ([True], [True, False], [True, True, False]):  # the first or second batch, or both
         late[:] = each
-        trial = Trial(Pace(2e-4), 3, predict, True, LARGEST)
+        trial = TimeTrial(RowTime(2e-4), 3, predict, True, LARGEST)
         assert trial.seconds(lambda _: True, 36_000) < 3e-6
 
 
@@ -175,8 +177,8 @@ def test_batches_that_only_waited_do_not_tell(monkeypatch, waits):
         calls.append(len(which))
         return model(ROWS[which])
 
-    known = Pace()
-    trial = Trial(known, 3, predict, True, LARGEST)
+    known = RowTime()
+    trial = TimeTrial(known, 3, predict, True, LARGEST)
     known.note(1, pace.timed(predict, np.arange(1))[1])
     assert known.seconds == pytest.approx(0.02, rel=0.01)
     assert trial.seconds(lambda _: True, 36_000) < 3e-6
@@ -192,7 +194,7 @@ def test_a_few_slow_first_calls_are_not_what_rows_take(monkeypatch):
         model.now += 0.08 if late and late.pop() else 0.0
         return model(ROWS[which])
 
-    assert Trial(Pace(), 3, predict, True, LARGEST).seconds(lambda _: True, 0) < 3e-6
+    assert TimeTrial(RowTime(), 3, predict, True, LARGEST).seconds(lambda _: True, 0) < 3e-6
 
 
 def test_a_slow_row_is_timed_once(monkeypatch):
@@ -203,7 +205,7 @@ def test_a_slow_row_is_timed_once(monkeypatch):
         calls.append(len(which))
         return model(ROWS[which])
 
-    seconds = Trial(Pace(), 3, predict, True, LARGEST).seconds(lambda _: True, 0)
+    seconds = TimeTrial(RowTime(), 3, predict, True, LARGEST).seconds(lambda _: True, 0)
     assert seconds == pytest.approx(0.3, rel=0.1)
     assert calls == [1]
 
@@ -218,7 +220,7 @@ def test_a_model_elsewhere_is_not_asked_oftener(monkeypatch):
         calls.append(len(which))
         return model(ROWS[which])
 
-    seconds = Trial(Pace(), 3, predict, True, LARGEST).seconds(lambda _: True, 36_000)
+    seconds = TimeTrial(RowTime(), 3, predict, True, LARGEST).seconds(lambda _: True, 36_000)
     assert 1e-3 < seconds < 2e-3
     assert calls == [16, 16, 64]
 
@@ -258,20 +260,20 @@ def test_what_was_not_found_out_is_a_bound_in_words(monkeypatch):
 
 
 def test_a_trial_is_no_longer_than_it_must_be(monkeypatch):
-    known, asked = Pace(), []
-    trial = Trial(known, 3, asked.append, True, LARGEST)
+    known, asked = RowTime(), []
+    trial = TimeTrial(known, 3, asked.append, True, LARGEST)
     known.note(3, pace.Timing(3.0, 3.0))
     assert trial.seconds(lambda seconds: seconds > 2, 10**6) == 1.0  # it does not matter
     assert not asked
     trial.seconds(lambda seconds: seconds > 1e-12, 10**6)
     assert list(map(len, asked))[:1] == [16]
-    assert known.settled
+    assert known.final
     # so little is ahead that a batch takes longer
-    known = Pace(1.0)
+    known = RowTime(1.0)
     asked.clear()
     model = Timed(monkeypatch, 1.0)
     predict = lambda which: (asked.append(which), model(ROWS[which]))  # noqa: E731
-    trial = Trial(known, 3, predict, True, LARGEST)
+    trial = TimeTrial(known, 3, predict, True, LARGEST)
     assert trial.seconds(lambda _: True, 100) == 1.0
     assert [*map(len, asked)] == [1]
 
