@@ -17,7 +17,7 @@ from owenshap.fast.first_step import first_step, may_begin_linear
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.weighted_sums import sums_of
 from owenshap.games.model_game import MOST_COMPARED, Absent, Compared, composites
-from owenshap.games.outputs import Choice, as_predictions, check_outputs, choose, unit_of
+from owenshap.games.outputs import Choice, as_predictions, check_outputs, choose
 from owenshap.models import Model
 from owenshap.run.task import Settings
 from owenshap.support.arrays import FloatArray
@@ -132,8 +132,7 @@ class Predictor:
         linear: LinearFirst | None = None,
     ) -> Question:
         """What is asked about rows whose predictions are known."""
-        output, names = choose(self._choice, predictions, self.model, self.output_names)
-        unit = unit_of(output, self.model)
+        output, names, unit = choose(self._choice, predictions, self.model, self.output_names)
         rows, absent, players, row_ids = given
         return Question(
             rows,

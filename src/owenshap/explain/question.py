@@ -52,7 +52,7 @@ class Question:
     @cached_property
     def explained(self) -> FloatArray:
         """What is explained of the predictions of the rows, (rows, outputs)."""
-        return self.explained_of(self.rows, self.predictions, np.arange(len(self.rows)))
+        return self.explained_of(self.rows, self.predictions, np.arange(len(self.predictions)))
 
     def explained_of(self, rows: Table, predictions: FloatArray, numbers: IntArray) -> FloatArray:
         """What is explained of predictions (m, k) of any rows, as of the explained rows with these
@@ -91,7 +91,7 @@ class Question:
 
     def per_row(self, predicted: int) -> IntArray:
         """Rows that were predicted for all explained rows, shared among these."""
-        count = len(self.rows)
+        count = len(self.predictions)
         return np.bincount(np.arange(predicted) % count, minlength=count)
 
     def adds_up(self, values: FloatArray, base: FloatArray) -> bool:

@@ -162,20 +162,17 @@ class Output:
         return self if self.predicted is None else replace(self, predicted=self.predicted[rows])
 
 
-def unit_of(output: Output, model: Model) -> str | None:
-    """The unit of what is explained; None where nobody knows."""
-    if output.function is None or isinstance(output.function, Columns):
-        return model.unit
-    return LOG_ODDS if output.function is logit else None
-
-
 def choose(
     choice: Choice, predictions: FloatArray, model: Model, given: list[str] | None
-) -> tuple[Output, list[str] | None]:
-    """The output asked for, given the predictions (rows, k) of the explained rows; and its names:
-    those given by the user, or the model's own.
+) -> tuple[Output, list[str] | None, str | None]:
+    """The output asked for, given the predictions (rows, k) of the explained rows; its names, those
+    given by the user or the model's own; and its unit, None where nobody knows.
     """
-    return _chosen(choice, predictions, Names.of(model, given, predictions.shape[1]))
+    names = Names.of(model, given, predictions.shape[1])
+    output, shown = _chosen(choice, predictions, names)
+    if output.function is None or isinstance(output.function, Columns):
+        return output, shown, model.unit
+    return output, shown, LOG_ODDS if output.function is logit else None
 
 
 def _chosen(
