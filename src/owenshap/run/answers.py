@@ -13,6 +13,7 @@ from owenshap.designs.indices import Index
 from owenshap.errors import InputError
 from owenshap.run.keeping import Kept, SizeSums
 from owenshap.support.arrays import FloatArray, column_sums
+from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import Pairs, jackknife, pairs_of
 from owenshap.surrogates.cross_validated import CrossValidated, FittedChoice
 from owenshap.surrogates.gaussian_process.even_process import FittedEven, fit_even
@@ -139,6 +140,7 @@ class Answers:
         return len(self._pairs.odd) - 1
 
     @cached_property
+    @one_thread_for_algebra()
     def _even(self) -> FittedEven:
         return fit_even(self._pairs)
 

@@ -227,6 +227,7 @@ class FittedChoice(FittedSurrogate):
     confirm: Callable[[FloatArray | None], FittedChoice] | None = field(default=None, repr=False)
     """Makes those fits, where that was left until it matters."""
 
+    @one_thread_for_algebra()
     def confirmed(self, within: FloatArray | None = None) -> FittedSurrogate:
         return self if self.confirm is None else self.confirm(within)
 
