@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from owenshap.explain.colours import NEUTRAL
 from owenshap.explain.explanation import ROWS, Explanation
@@ -13,17 +12,14 @@ from owenshap.explain.summary import checked_count, checked_name, lines, reach
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas, wording
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 
 def bar(
     explanation: Explanation,
     *,
     max_display: int = 12,
     max_name: int = LONGEST_NAME,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """Bars of the strongest features, with intervals.
 
     Parameters
@@ -71,8 +67,8 @@ def bar(
 
 
 def _drawn(
-    explanation: Explanation, ax: Axes | None, height: float, max_display: int, max_name: int
-) -> Axes:
+    explanation: Explanation, ax: canvas.Axes | None, height: float, max_display: int, max_name: int
+) -> canvas.Axes:
     rows = lines(explanation, max_display, max_name)
     ax = canvas.new_axes(ax, height)
     digits = Digits.of([line.value for line in rows])

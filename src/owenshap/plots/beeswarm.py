@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +15,14 @@ from owenshap.explain.words import LONGEST_NAME, fitted
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 
 def beeswarm(
     explanation: Explanation,
     *,
     max_display: int = 12,
     max_name: int = LONGEST_NAME,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """A dot per row for each of the strongest features, by mean absolute contribution.
 
     Colours go from a feature's low values to its high ones (from the 5th to the 95th percentile of
@@ -67,8 +64,8 @@ def beeswarm(
 
 
 def _drawn(
-    explanation: Explanation, ax: Axes | None, height: float, max_display: int, max_name: int
-) -> Axes:
+    explanation: Explanation, ax: canvas.Axes | None, height: float, max_display: int, max_name: int
+) -> canvas.Axes:
     values = explanation.values
     order, others = ranked(np.abs(values).mean(axis=0), max_display)
     labels = fitted([explanation.feature_names[player] for player in order], max_name)
@@ -108,7 +105,7 @@ def swarm(values: FloatArray, span: float) -> FloatArray:
     return steps * min(0.075, 0.4 / max(1, counts.max() // 2))
 
 
-def _draw(ax: Axes, values: FloatArray, heights: FloatArray, shades: FloatArray) -> None:
+def _draw(ax: canvas.Axes, values: FloatArray, heights: FloatArray, shades: FloatArray) -> None:
     known = np.isfinite(shades)
     style: dict[str, Any] = {
         "s": 14 if len(values) <= 1000 else 8,

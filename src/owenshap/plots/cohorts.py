@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from owenshap.errors import InputError
@@ -16,9 +14,6 @@ from owenshap.explain.words import LONGEST_NAME, fitted, percent, shorten
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 MOST = len(DISTINCT)  # cohorts that have a colour of their own
 
 
@@ -27,8 +22,8 @@ def cohorts(
     *,
     max_display: int = 8,
     max_name: int = LONGEST_NAME,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """Bars of the most important features, one for each cohort, with intervals.
 
     Parameters
@@ -90,7 +85,13 @@ def cohorts(
 
 
 def _bars(
-    ax: Axes, table: Importance, order: IntArray, shift: float, thick: float, color: str, name: str
+    ax: canvas.Axes,
+    table: Importance,
+    order: IntArray,
+    shift: float,
+    thick: float,
+    color: str,
+    name: str,
 ) -> None:
     """The bars of one cohort, with whiskers."""
     heights = np.arange(len(order))[::-1] + shift

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +12,14 @@ from owenshap.explain.summary import checked_count, checked_name
 from owenshap.explain.words import LONGEST_NAME, Digits, fitted, percent
 from owenshap.plots import canvas
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 
 def comparison(
     changes: Comparison,
     *,
     max_display: int = 12,
     max_name: int = LONGEST_NAME,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """The change of each feature with its interval; changes within the grey band do not matter.
 
     Parameters
@@ -83,12 +80,12 @@ def comparison(
     return ax
 
 
-def _color(ax: Axes, verdict: str) -> Any:
+def _color(ax: canvas.Axes, verdict: str) -> Any:
     shades = {UP: canvas.sign_color(1), DOWN: canvas.sign_color(-1), MOVED: canvas.ink()}
     return shades.get(verdict, canvas.muted(ax, 0.55 if verdict == SAME else 0.4))
 
 
-def _dot(ax: Axes, verdict: str) -> dict[str, Any]:
+def _dot(ax: canvas.Axes, verdict: str) -> dict[str, Any]:
     color = _color(ax, verdict)
     hollow = verdict in (UNSURE, MOVED)
     return {

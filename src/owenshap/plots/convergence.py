@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,6 @@ from owenshap.plots import canvas
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 STRONGEST = len(DISTINCT) - 1  # players by default: one for each colour but grey
 
 
@@ -28,8 +25,8 @@ def convergence(
     players: Sequence[int] | None = None,
     names: Sequence[str] | None = None,
     output: int | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """Estimates with their intervals, paler where doubtful, against the evaluations spent.
 
     Parameters
@@ -100,7 +97,7 @@ def convergence(
 
 
 def _band(
-    ax: Axes,
+    ax: canvas.Axes,
     evaluations: IntArray,
     line: FloatArray,
     reach: FloatArray,

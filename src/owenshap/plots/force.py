@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 TEXT: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": "small", "linespacing": 1.15}
 
 
@@ -26,8 +23,8 @@ def force(
     *,
     max_display: int = 8,
     max_name: int = LONGEST_NAME,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """One row's contributions in one bar: red ones push the prediction up from the left, blue ones
     down from the right; they meet at the prediction.
 
@@ -67,7 +64,9 @@ def force(
     return canvas.drawn(explanation, ax, draw, 2.9)
 
 
-def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
+def _drawn(
+    explanation: Explanation, ax: canvas.Axes | None, max_display: int, max_name: int
+) -> canvas.Axes:
     pieces = lines(explanation, max_display, max_name)
     base = float(explanation.base_values)
     prediction = float(explanation.predictions)
@@ -102,7 +101,7 @@ def _spans(prediction: float, pieces: list[Line], side: int) -> list[tuple[Line,
     return [(line, min(span), max(span)) for line, span in pairs]
 
 
-def _piece(ax: Axes, line: Line, start: float, end: float) -> None:
+def _piece(ax: canvas.Axes, line: Line, start: float, end: float) -> None:
     color = canvas.sign_color(line.value)
     alpha = 0.6 if line.players > 1 else 1.0
     style: dict[str, Any] = {
@@ -114,7 +113,7 @@ def _piece(ax: Axes, line: Line, start: float, end: float) -> None:
     ax.barh(0, end - start, left=start, height=0.9, **style)
 
 
-def _marks(ax: Axes, base: float, prediction: float, pieces: list[Line]) -> None:
+def _marks(ax: canvas.Axes, base: float, prediction: float, pieces: list[Line]) -> None:
     """The base value and the prediction, above the bar; apart where they are close."""
     numbers = Digits.of([base, prediction], significant=4)
     numbers = numbers.at_least(Digits.of([line.value for line in pieces]))
@@ -136,7 +135,7 @@ def _marks(ax: Axes, base: float, prediction: float, pieces: list[Line]) -> None
         ax.text(value, height, text, ha=side, va="bottom", color=color, fontweight=weight)
 
 
-def _labels(ax: Axes, texts: list[str], middles: FloatArray, colors: list[str]) -> int:
+def _labels(ax: canvas.Axes, texts: list[str], middles: FloatArray, colors: list[str]) -> int:
     """Texts below the bar, each with a line to its piece; how many rows they need beside one."""
     low, high = ax.get_xlim()
     figure = ax.get_figure()

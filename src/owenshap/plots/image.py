@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,6 @@ from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 from owenshap.support.checks import whole_number
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 
 def image(
     explanation: Explanation,
@@ -28,7 +25,7 @@ def image(
     players: Groups | None = None,
     behind: ArrayLike | None = None,
     ncols: int | None = None,
-    ax: Axes | None = None,
+    ax: canvas.Axes | None = None,
 ) -> Any:
     """Contributions at the places of their pixels: red for, blue against, nothing at zero.
 
@@ -168,7 +165,7 @@ def _behind(
 
 
 def _panels(
-    count: int, columns: int, shape: tuple[int, int], ax: Axes | None, *, titled: bool
+    count: int, columns: int, shape: tuple[int, int], ax: canvas.Axes | None, *, titled: bool
 ) -> NDArray[Any]:
     if ax is not None:
         if count > 1:

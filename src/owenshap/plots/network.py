@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from owenshap.explain.colours import NEUTRAL
@@ -13,11 +11,10 @@ from owenshap.explain.summary import checked_count
 from owenshap.explain.words import MOST_LINES, shorten
 from owenshap.plots import canvas
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
 
-
-def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
+def network(
+    interactions: Interactions, *, max_display: int = 10, ax: canvas.Axes | None = None
+) -> canvas.Axes:
     """The strongest pairs as lines between players on a circle: the wider, the more they add
     together; dots are what players add alone.
 

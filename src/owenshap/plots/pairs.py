@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from owenshap.explain.interactions import Interactions
@@ -13,11 +11,10 @@ from owenshap.explain.words import MOST_LINES, Digits, shorten
 from owenshap.plots import canvas
 from owenshap.support.arrays import BoolArray, FloatArray
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
 
-
-def pairs(interactions: Interactions, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
+def pairs(
+    interactions: Interactions, *, max_display: int = 10, ax: canvas.Axes | None = None
+) -> canvas.Axes:
     """Every pair's interaction once, and on the diagonal what each player adds alone.
 
     Parameters
@@ -70,7 +67,9 @@ def pairs(interactions: Interactions, *, max_display: int = 10, ax: Axes | None 
     return ax
 
 
-def _write(ax: Axes, matrix: FloatArray, known: BoolArray, below: BoolArray, signed: bool) -> None:
+def _write(
+    ax: canvas.Axes, matrix: FloatArray, known: BoolArray, below: BoolArray, signed: bool
+) -> None:
     digits = Digits.of(matrix[below])
     for row, column in np.argwhere(below).tolist():
         number = (digits.signed if signed else digits.unsigned)(float(matrix[row, column]))

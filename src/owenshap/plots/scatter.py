@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +20,14 @@ from owenshap.explain.words import LONGEST_CELL, MOST_LINES, shorten
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 
 def scatter(
     explanation: Explanation,
     feature: str | int,
     *,
     color: str | int | Interactions | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """The value of a feature in each row against what it contributed there, with intervals.
 
     Parameters
@@ -70,10 +67,10 @@ def scatter(
 
 def _drawn(
     explanation: Explanation,
-    ax: Axes | None,
+    ax: canvas.Axes | None,
     feature: str | int,
     color: str | int | Interactions | None,
-) -> Axes:
+) -> canvas.Axes:
     player = place_of(feature, explanation, "feature")
     column = Column.of(explanation.data[:, player], MOST_LINES)
     ax = canvas.new_axes(ax, canvas.height_of())
@@ -118,7 +115,7 @@ def _places(column: Column) -> FloatArray:
     return places
 
 
-def _whiskers(ax: Axes, explanation: Explanation, player: int, places: FloatArray) -> None:
+def _whiskers(ax: canvas.Axes, explanation: Explanation, player: int, places: FloatArray) -> None:
     if not has_intervals(explanation[:, [player]]):
         return
     low = explanation.lower[:, player]
@@ -131,7 +128,7 @@ def _whiskers(ax: Axes, explanation: Explanation, player: int, places: FloatArra
             ax.vlines(places[which], low[which], high[which], linewidth=0.9, zorder=1.5, **style)
 
 
-def _dots(ax: Axes, places: FloatArray, values: FloatArray, **style: Any) -> None:
+def _dots(ax: canvas.Axes, places: FloatArray, values: FloatArray, **style: Any) -> None:
     size = 20 if len(places) <= 1000 else 9
     ax.scatter(
         places,
@@ -146,7 +143,7 @@ def _dots(ax: Axes, places: FloatArray, values: FloatArray, **style: Any) -> Non
 
 
 def _colored(
-    ax: Axes, places: FloatArray, explanation: Explanation, player: int, other: int
+    ax: canvas.Axes, places: FloatArray, explanation: Explanation, player: int, other: int
 ) -> None:
     values = explanation.values[:, player]
     column = Column.of(explanation.data[:, other], len(DISTINCT))
@@ -180,7 +177,7 @@ def _colored(
         canvas.color_bar(ax, (low, high), name)
 
 
-def _name_axis(ax: Axes, column: Column, name: str, places: FloatArray) -> None:
+def _name_axis(ax: canvas.Axes, column: Column, name: str, places: FloatArray) -> None:
     if column.kind == NUMBERS:
         canvas.number_axis(ax.xaxis, name)
     elif column.kind == TIMES:

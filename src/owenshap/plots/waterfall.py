@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,17 +12,14 @@ from owenshap.explain.summary import Line, checked_count, checked_name, lines, w
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas, wording
 
-if TYPE_CHECKING:
-    from owenshap.plots.canvas import Axes
-
 
 def waterfall(
     explanation: Explanation,
     *,
     max_display: int = 12,
     max_name: int = LONGEST_NAME,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: canvas.Axes | None = None,
+) -> canvas.Axes:
     """The way from the base value, below, to the prediction, on top, feature by feature.
 
     Parameters
@@ -67,7 +63,9 @@ def _height(steps: int) -> float:
     return canvas.height_of(1 + steps)
 
 
-def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
+def _drawn(
+    explanation: Explanation, ax: canvas.Axes | None, max_display: int, max_name: int
+) -> canvas.Axes:
     steps = with_gap(explanation, lines(explanation, max_display, max_name))
     base = float(explanation.base_values)
     prediction = float(explanation.predictions)
@@ -117,7 +115,7 @@ def _reach(ends: list[float], steps: list[Line]) -> list[float]:
 
 
 def _draw_step(
-    ax: Axes, line: Line, y: int, start: float, end: float, head: float, digits: Digits
+    ax: canvas.Axes, line: Line, y: int, start: float, end: float, head: float, digits: Digits
 ) -> None:
     color = canvas.sign_color(line.value) if line.players else canvas.muted(ax, 0.4)
     canvas.arrow(
@@ -133,7 +131,7 @@ def _draw_step(
 
 
 def _mark(
-    ax: Axes, x: float, y: float, line: tuple[float, float], text: str, *, bold: bool
+    ax: canvas.Axes, x: float, y: float, line: tuple[float, float], text: str, *, bold: bool
 ) -> None:
     """A number at the start or the end of the way, kept inside the picture."""
     ax.plot(
