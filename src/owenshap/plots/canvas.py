@@ -49,41 +49,30 @@ def usual_size() -> tuple[float, ...]:
 def new_axes(ax: Axes | None, height: float, width: float | None = None) -> Axes:
     """The axes to draw into: those given, or those of a new figure of that size in inches."""
     width = usual_size()[0] if width is None else width
-    if ax is not None:
-        _make_room(ax)
-        _grow(ax, height, width)
-        return ax
-    _, ax = needed("matplotlib.pyplot", extra="plots").subplots(
-        figsize=(width, height), layout="constrained"
-    )
+    if ax is None:
+        return new_grid(1, 1, width, height)[0, 0]
+    _make_room(ax)
+    _grow(ax, height, width)
     return ax
-
-
-def set_height(ax: Axes, height: float) -> None:
-    """Another height, in inches, of a figure of one's own."""
-    figure = ax.get_figure(root=True)
-    if figure is not None:
-        figure.set_figheight(height)
 
 
 def _make_room(ax: Axes) -> None:
     """Names and numbers stand beside axes: without a layout they would lie on those next to
     them.
     """
-    figure = ax.get_figure(root=True)
-    if figure is None or figure.get_layout_engine() is not None:
-        return
-    with contextlib.suppress(RuntimeError):  # it has a colour bar that no other layout takes
-        figure.set_layout_engine("constrained")
+    figure = ax.figure.figure  # that of a subfigure is the whole one
+    if figure.get_layout_engine() is None:
+        with contextlib.suppress(RuntimeError):  # it has a colour bar that no other layout takes
+            figure.set_layout_engine("constrained")
 
 
 def _grow(ax: Axes, height: float, width: float) -> None:
     """In a grid whose size nobody chose, a panel gets the size that its plot has alone: a quarter
     of matplotlib's default figure is too small for names, numbers and bars.
     """
-    figure = ax.get_figure(root=True)
+    figure = ax.figure.figure
     place = ax.get_subplotspec()
-    if figure is None or place is None:
+    if place is None:
         return
     size = tuple(figure.get_size_inches())
     rows, columns = place.get_gridspec().get_geometry()
@@ -116,15 +105,13 @@ def drawn(
     columns = math.isqrt(count - 1) + 1  # as many as lines, or one more
     lines = -(-count // columns)
     grid = new_grid(lines, columns, panel_size[0] * columns, panel_size[1] * lines)
-    names = named_outputs(explanation.output_names, count)
-    for place, panel in enumerate(grid.flat):
-        if place >= count:
-            panel.set_visible(False)
-            continue
-        draw(explanation[..., place], panel)
-        title = fitted([called(name) for name in names])[place]
+    titles = fitted([called(name) for name in named_outputs(explanation.output_names, count)])
+    for place, title in enumerate(titles):
+        panel = draw(explanation[..., place], grid.flat[place])
         panel.set_title(title, fontsize="medium", fontweight="bold", parse_math=False)
-    return grid.reshape(-1)[:count]
+    for panel in grid.flat[count:]:
+        panel.set_visible(False)
+    return grid.flat[:count]
 
 
 def _most_panels(width: float, height: float) -> int:
@@ -195,8 +182,7 @@ def picture(ax: Axes, values: Any, behind: Any, limit: float) -> None:
         ax.imshow(faint, interpolation="nearest")
     ax.imshow(values, cmap=about_zero(), vmin=-limit, vmax=limit, interpolation="nearest")
     ax.set(xticks=[], yticks=[])
-    for spine in ax.spines.values():
-        spine.set(color=muted(ax, 0.25), linewidth=0.8)
+    ax.spines[:].set(color=muted(ax, 0.25), linewidth=0.8)
 
 
 def zero_bar(panels: Any, label: str, *, signed: bool = True) -> None:
@@ -255,14 +241,16 @@ def whisker(ax: Axes, low: float, high: float, y: float, *, doubtful: bool = Fal
 
 def break_mark(ax: Axes, y: float, *, right: bool) -> None:
     """The sign that a bar goes on beyond the picture."""
-    place = 0.985 if right else 0.015
-    style: dict[str, Any] = {
-        "color": paper(ax),
-        "fontweight": "bold",
-        "va": "center",
-        "ha": "right" if right else "left",
-    }
-    ax.text(place, y, "/ /", transform=ax.get_yaxis_transform(), **style)
+    ax.text(
+        0.985 if right else 0.015,
+        y,
+        "/ /",
+        color=paper(ax),
+        fontweight="bold",
+        ha="right" if right else "left",
+        va="center",
+        transform=ax.get_yaxis_transform(),
+    )
 
 
 def name_rows(ax: Axes, labels: list[str]) -> None:
@@ -289,10 +277,8 @@ def side_text(ax: Axes, y: float, text: str, doubt: str, color: Any) -> None:
 
 def tidy(ax: Axes, *, grid: Literal["x", "y"] = "x", zero: str | None = None) -> None:
     """No frame but a thin axis; a light grid behind; a line at zero across the given axis."""
-    for side in ("top", "right", "left") if grid == "x" else ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for spine in ax.spines.values():
-        spine.set(color=muted(ax, 0.4), linewidth=0.8)
+    ax.spines[["top", "right", "left"] if grid == "x" else ["top", "right"]].set_visible(False)
+    ax.spines[:].set(color=muted(ax, 0.4), linewidth=0.8)
     ax.grid(False)
     ax.grid(True, axis=grid, color=muted(ax, 0.11), linewidth=0.8, linestyle="-")
     ax.set_axisbelow(True)
@@ -397,11 +383,14 @@ def color_bar(ax: Axes, ends: tuple[str, str], label: str) -> None:
     bar.set_ticks([0, 1], labels=list(ends), parse_math=False)
     bar.ax.tick_params(length=0, labelcolor=muted(ax, 0.75))
     # Beside the scale, between the names of its ends: a label proper would stand outside of them.
-    style: dict[str, Any] = {
-        "rotation": 90,
-        "va": "center",
-        "color": muted(ax, 0.75),
-        "parse_math": False,
-    }
-    bar.ax.text(1.9, 0.5, label, transform=bar.ax.transAxes, **style)
+    bar.ax.text(
+        1.9,
+        0.5,
+        label,
+        rotation=90,
+        va="center",
+        color=muted(ax, 0.75),
+        transform=bar.ax.transAxes,
+        parse_math=False,
+    )
     bar.outline.set_visible(False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from owenshap.explain.summary import Line, checked_count, checked_name, lines
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
-
-TEXT: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": "small", "linespacing": 1.15}
 
 
 def force(
@@ -81,7 +78,16 @@ def _drawn(
     ax.set(xlim=(low, high), yticks=[])
     ax.xaxis.set_ticks_position("bottom")
     for line, start, end in spans:
-        _piece(ax, line, start, end)
+        ax.barh(
+            0,
+            end - start,
+            left=start,
+            height=0.9,
+            color=canvas.sign_color(line.value),
+            alpha=0.6 if line.players > 1 else 1.0,
+            edgecolor=canvas.paper(ax),
+            linewidth=1.2,
+        )
     _marks(ax, base, prediction, pieces)
     digits = Digits.of([line.value for line in pieces])
     spans.sort(key=lambda span: span[1] + span[2])
@@ -89,7 +95,7 @@ def _drawn(
     middles = np.array([(start + end) / 2 for _, start, end in spans])
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
     if alone:
-        canvas.set_height(ax, canvas.height_of(1.2 * (3 + rows)))
+        ax.figure.set_figheight(canvas.height_of(1.2 * (3 + rows)))
     canvas.number_axis(ax.xaxis, wording.scale(explanation))
     return ax
 
@@ -99,18 +105,6 @@ def _spans(prediction: float, pieces: list[Line], side: int) -> list[tuple[Line,
     ends = prediction + side * np.cumsum([0.0, *(abs(line.value) for line in pieces)])
     pairs = zip(pieces, pairwise(ends.tolist()), strict=True)
     return [(line, min(span), max(span)) for line, span in pairs]
-
-
-def _piece(ax: canvas.Axes, line: Line, start: float, end: float) -> None:
-    color = canvas.sign_color(line.value)
-    alpha = 0.6 if line.players > 1 else 1.0
-    style: dict[str, Any] = {
-        "color": color,
-        "alpha": alpha,
-        "edgecolor": canvas.paper(ax),
-        "linewidth": 1.2,
-    }
-    ax.barh(0, end - start, left=start, height=0.9, **style)
 
 
 def _marks(ax: canvas.Axes, base: float, prediction: float, pieces: list[Line]) -> None:
@@ -128,19 +122,21 @@ def _marks(ax: canvas.Axes, base: float, prediction: float, pieces: list[Line]) 
         later = share > shares[0] if bold else share >= shares[1]
         side = "center" if not close else ("left" if later else "right")
         side = "left" if share < 0.12 else "right" if share > 0.88 else side
-        color = canvas.ink() if bold else canvas.muted(ax, 0.75)
-        text = f"{name} = {numbers.unsigned(value)}{numbers.suffix}"
-        weight = "bold" if bold else "normal"
-        height = 0.85 if bold or not close else 1.3
-        ax.text(value, height, text, ha=side, va="bottom", color=color, fontweight=weight)
+        ax.text(
+            value,
+            0.85 if bold or not close else 1.3,
+            f"{name} = {numbers.unsigned(value)}{numbers.suffix}",
+            ha=side,
+            va="bottom",
+            color=canvas.ink() if bold else canvas.muted(ax, 0.75),
+            fontweight="bold" if bold else "normal",
+        )
 
 
 def _labels(ax: canvas.Axes, texts: list[str], middles: FloatArray, colors: list[str]) -> int:
     """Texts below the bar, each with a line to its piece; how many rows they need beside one."""
     low, high = ax.get_xlim()
-    figure = ax.get_figure()
-    assert figure is not None
-    inches = ax.bbox.width / figure.dpi
+    inches = ax.bbox.width / ax.figure.dpi
     # a character of small print is 0.078 inches wide
     wide = np.array([0.078 * max(map(len, text.split("\n"))) / inches for text in texts])
     shares = (middles - low) / (high - low)
@@ -150,10 +146,25 @@ def _labels(ax: canvas.Axes, texts: list[str], middles: FloatArray, colors: list
     for text, share, place, row, color in zip(texts, shares, places, rows, colors, strict=True):
         x, target = (low + each * (high - low) for each in (place, share))
         depth = -0.95 - row  # a row of labels is as high as the bar
-        line: dict[str, Any] = {"color": canvas.muted(ax, 0.35), "linewidth": 0.8, "zorder": 0.8}
-        ax.plot([target, target, x], [-0.47, -0.62, depth + 0.04], **line)
-        behind = {"facecolor": canvas.paper(ax), "edgecolor": "none", "pad": 0.6}
-        ax.text(x, depth, text, color=color, parse_math=False, bbox=behind, **TEXT)
+        ax.plot(
+            [target, target, x],
+            [-0.47, -0.62, depth + 0.04],
+            color=canvas.muted(ax, 0.35),
+            linewidth=0.8,
+            zorder=0.8,
+        )
+        ax.text(
+            x,
+            depth,
+            text,
+            color=color,
+            ha="center",
+            va="top",
+            fontsize="small",
+            linespacing=1.15,
+            parse_math=False,
+            bbox={"facecolor": canvas.paper(ax), "edgecolor": "none", "pad": 0.6},
+        )
     return more
 
 

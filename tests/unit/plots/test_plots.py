@@ -712,6 +712,17 @@ def test_axes_of_a_grid_do_not_lie_on_one_another(draw, rows, size):
         assert all(one.x1 < other.x0 for one, other in pairwise(sorted(ticks, key=lambda t: t.x0)))
 
 
+@pytest.mark.parametrize(("draw", "rows"), SEVERAL)
+def test_panels_of_a_subfigure_are_drawn_into(draw, rows, monkeypatch):
+    """By matplotlib 3.8, too, whose artists cannot be asked for the whole figure."""
+    of_artist = mpl.artist.Artist.get_figure
+    monkeypatch.setattr(mpl.artist.Artist, "get_figure", lambda artist: of_artist(artist))
+    figure = plt.figure()
+    ax = figure.subfigures(1, 2)[0].subplots()
+    assert draw(explanation_of(np.ones((12, 3)))[rows], ax=ax) is ax
+    assert figure.get_layout_engine() is not None
+
+
 @pytest.mark.parametrize("draw", [plots.bar, plots.beeswarm])
 def test_long_names_that_differ_look_different(draw):
     names = [f"Total number of customer {what} in the last 12 months" for what in ("a", "b", "c")]
