@@ -70,8 +70,10 @@ def _drawn(
     order, others = ranked(np.abs(values).mean(axis=0), max_display)
     labels = fitted([explanation.feature_names[player] for player in order], max_name)
     shown = [values[:, player] for player in order]
-    columns = (explanation.data[:, player] for player in order)
-    colors = [Column.of(cells, most_categories=len(values) + 1).shades() for cells in columns]
+    colors = [
+        Column.of(explanation.data[:, player], most_categories=len(values) + 1).shades()
+        for player in order
+    ]
     if len(others):
         labels.append(others_label(len(others)))
         shown.append(values[:, others].sum(axis=1))

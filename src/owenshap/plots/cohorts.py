@@ -7,9 +7,9 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cohorts import Cohorts
 from owenshap.explain.colours import DISTINCT
-from owenshap.explain.explanation import OUTPUTS
+from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.importance import Importance, importance, settled_rows
-from owenshap.explain.summary import checked_count, checked_name, ranked
+from owenshap.explain.summary import checked_count, checked_name
 from owenshap.explain.words import LONGEST_NAME, fitted, percent, shorten
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray, IntArray
@@ -62,8 +62,7 @@ def cohorts(
     fewest = min(len(part) for part in groups.values())
     tables = [importance(part, rows=settled_rows(None, fewest)) for part in groups.values()]
     strengths = np.stack([_by_place(table, table.values) for table in tables])
-    order, _ = ranked(strengths.max(axis=0), checked_count(max_display) + 1)
-    order = order[: checked_count(max_display)]
+    order = np.argsort(-strengths.max(axis=0), kind="stable")[: checked_count(max_display)]
     first = next(iter(groups.values()))
     labels = fitted([first.feature_names[place] for place in order], checked_name(max_name))
     bars = max(1.0, 0.6 * len(tables) + 0.3)  # lines of a feature
@@ -73,14 +72,14 @@ def cohorts(
     ends = np.stack([_by_place(table, np.fmax(table.values, table.upper)) for table in tables])
     high = float(ends[:, order].max()) or 1.0
     ax.set_xlim(0.0, 1.04 * high)
-    shown = zip(fitted(list(groups)), groups.values(), strict=True)
-    names = [f"{name} ({len(part):,} rows)" for name, part in shown]
     thick = 0.8 / len(tables)  # a fifth of a line stays free
-    for number, (table, name) in enumerate(zip(tables, names, strict=True)):
+    for number, name in enumerate(fitted(list(groups))):
+        table = tables[number]
         shift = 0.4 - thick * (number + 0.5)
-        _bars(ax, table, order, shift, thick, DISTINCT[number], name)
+        label = f"{name} ({table.count:,} rows)"
+        _bars(ax, table, order, shift, thick, DISTINCT[number], label)
     canvas.legend(ax, shorten(groups.by))
-    canvas.number_axis(ax.xaxis, _axis_label(groups, tables))
+    canvas.number_axis(ax.xaxis, _axis_label(first, tables))
     return ax
 
 
@@ -104,8 +103,7 @@ def _bars(
             canvas.whisker(ax, float(low), float(high), float(y), doubtful=bool(table.doubtful))
 
 
-def _axis_label(groups: Cohorts, tables: list[Importance]) -> str:
-    first = next(iter(groups.values()))
+def _axis_label(first: Explanation, tables: list[Importance]) -> str:
     label = f"mean |{wording.contribution(first)}|"
     if not any((table.upper > table.values).any() for table in tables):
         return label

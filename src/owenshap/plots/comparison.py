@@ -71,10 +71,20 @@ def comparison(
         verdict = str(changes.verdicts[place])
         if upper[place] > lower[place]:
             canvas.whisker(ax, float(lower[place]), float(upper[place]), y)
-        ax.plot(change[place], y, zorder=3, **_dot(ax, verdict))
-        ends_of = (changes.before[place], changes.after[place])
-        before, after = (digits.unsigned(float(end)) for end in ends_of)
         color = _color(ax, verdict)
+        ax.plot(
+            change[place],
+            y,
+            marker="o",
+            markersize=7,
+            color=color,
+            markerfacecolor=canvas.paper(ax) if verdict in (UNSURE, MOVED) else color,
+            markeredgewidth=1.4,
+            linestyle="none",
+            zorder=3,
+        )
+        before = digits.unsigned(float(changes.before[place]))
+        after = digits.unsigned(float(changes.after[place]))
         canvas.side_text(ax, y, f"{before} → {after}{digits.suffix}", verdict, color)
     canvas.number_axis(ax.xaxis, _axis_label(changes))
     return ax
@@ -83,19 +93,6 @@ def comparison(
 def _color(ax: canvas.Axes, verdict: str) -> Any:
     shades = {UP: canvas.sign_color(1), DOWN: canvas.sign_color(-1), MOVED: canvas.ink()}
     return shades.get(verdict, canvas.muted(ax, 0.55 if verdict == SAME else 0.4))
-
-
-def _dot(ax: canvas.Axes, verdict: str) -> dict[str, Any]:
-    color = _color(ax, verdict)
-    hollow = verdict in (UNSURE, MOVED)
-    return {
-        "marker": "o",
-        "markersize": 7,
-        "color": color,
-        "markerfacecolor": canvas.paper(ax) if hollow else color,
-        "markeredgewidth": 1.4,
-        "linestyle": "none",
-    }
 
 
 def _axis_label(changes: Comparison) -> str:

@@ -74,8 +74,14 @@ def network(
     for player, (x, y) in places.items():
         value = float(summary.matrix[player, player])
         color = canvas.sign_color(value) if summary.signed else NEUTRAL
-        size = max(25.0, 900.0 * abs(value) / alone)
-        ax.scatter([x], [y], s=size, color=color, edgecolors=[canvas.paper(ax)], zorder=3)
+        ax.scatter(
+            [x],
+            [y],
+            s=max(25.0, 900.0 * abs(value) / alone),
+            color=color,
+            edgecolors=[canvas.paper(ax)],
+            zorder=3,
+        )
         side = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
         height = "center" if abs(x) >= 0.2 else "bottom" if y > 0 else "top"
         name = shorten(summary.names[player])

@@ -53,8 +53,7 @@ def pairs(
     side = 1.6 + 0.52 * len(shown)
     ax = canvas.new_axes(ax, side, side + 1.4)
     canvas.picture(ax, np.where(below, matrix, 0.0), None, limit)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
     names = [shorten(summary.names[player]) for player in shown]
     ax.set_yticks(range(len(shown)), names, parse_math=False)
     ax.set_xticks(range(len(shown)), names, rotation=40, ha="right", parse_math=False)

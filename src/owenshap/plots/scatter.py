@@ -76,16 +76,16 @@ def _drawn(
     ax = canvas.new_axes(ax, canvas.height_of())
     places = _places(column)
     canvas.tidy(ax, grid="y", zero="y")
-    _whiskers(ax, explanation, player, places)
+    intervals = has_intervals(explanation[:, [player]])
+    if intervals:
+        _whiskers(ax, explanation, player, places)
     if color is None:
         _dots(ax, places, explanation.values[:, player], color=NEGATIVE)
     else:
         _colored(ax, places, explanation, player, _other(explanation, player, color))
     name = shorten(explanation.feature_names[player])
     _name_axis(ax, column, name, places)
-    label = wording.with_confidence(
-        wording.contribution(explanation), explanation, has_intervals(explanation[:, [player]])
-    )
+    label = wording.with_confidence(wording.contribution(explanation), explanation, intervals)
     canvas.number_axis(ax.yaxis, label)
     return ax
 
@@ -116,24 +116,26 @@ def _places(column: Column) -> FloatArray:
 
 
 def _whiskers(ax: canvas.Axes, explanation: Explanation, player: int, places: FloatArray) -> None:
-    if not has_intervals(explanation[:, [player]]):
-        return
-    low = explanation.lower[:, player]
-    high = explanation.upper[:, player]
     opacity = float(np.clip(5 / np.sqrt(len(places)), 0.25, 0.7))
     doubtful = is_doubtful(explanation)
     for which, alpha in ((~doubtful, opacity), (doubtful, canvas.FAINT * opacity)):
         if which.any():
-            style: dict[str, Any] = {"color": canvas.muted(ax, 0.6), "alpha": alpha}
-            ax.vlines(places[which], low[which], high[which], linewidth=0.9, zorder=1.5, **style)
+            ax.vlines(
+                places[which],
+                explanation.lower[which, player],
+                explanation.upper[which, player],
+                color=canvas.muted(ax, 0.6),
+                alpha=alpha,
+                linewidth=0.9,
+                zorder=1.5,
+            )
 
 
 def _dots(ax: canvas.Axes, places: FloatArray, values: FloatArray, **style: Any) -> None:
-    size = 20 if len(places) <= 1000 else 9
     ax.scatter(
         places,
         values,
-        s=size,
+        s=20 if len(places) <= 1000 else 9,
         linewidths=0,
         alpha=0.85,
         rasterized=len(values) > 5000,
@@ -185,11 +187,9 @@ def _name_axis(ax: canvas.Axes, column: Column, name: str, places: FloatArray) -
     else:
         labels = [shorten(category, LONGEST_CELL) for category in column.categories]
         crowded = sum(map(len, labels)) > 60
-        ax.set_xticks(np.arange(len(labels)), labels, parse_math=False)
-        ax.tick_params(axis="x", length=0, labelrotation=30 if crowded else 0)
-        if crowded:
-            for label in ax.get_xticklabels():
-                label.set(ha="right", rotation_mode="anchor")
+        style = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+        ax.set_xticks(np.arange(len(labels)), labels, parse_math=False, **style)
+        ax.tick_params(axis="x", length=0)
     ax.set_xlabel(name, parse_math=False)
     if column.missing.any():
         place = places[column.missing][0]

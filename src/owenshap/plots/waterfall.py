@@ -56,11 +56,8 @@ def waterfall(
     check_explanation(explanation, rows=False)
     most = checked_count(max_display)
     draw = partial(_drawn, max_display=most, max_name=checked_name(max_name))
-    return canvas.drawn(explanation, ax, draw, _height(min(len(explanation.feature_names), most)))
-
-
-def _height(steps: int) -> float:
-    return canvas.height_of(1 + steps)
+    height = canvas.height_of(1 + min(len(explanation.feature_names), most))
+    return canvas.drawn(explanation, ax, draw, height)
 
 
 def _drawn(
@@ -69,10 +66,11 @@ def _drawn(
     steps = with_gap(explanation, lines(explanation, max_display, max_name))
     base = float(explanation.base_values)
     prediction = float(explanation.predictions)
-    ax = canvas.new_axes(ax, _height(len(steps)))
+    ax = canvas.new_axes(ax, canvas.height_of(1 + len(steps)))
     ends = _ends(base, steps)
     digits = Digits.of([line.value for line in steps])
-    reach = _reach(ends, steps)
+    corners = zip(ends[1:], reversed(steps), strict=True)
+    reach = [*ends, *(place for end, line in corners for place in _whisker(end, line))]
     canvas.name_rows(ax, [line.label for line in steps])
     canvas.tidy(ax)
     ax.set_xlim(canvas.limits(min(reach), max(reach)))
@@ -105,13 +103,9 @@ def _ends(base: float, steps: list[Line]) -> list[float]:
     return [base, *(base + np.cumsum([line.value for line in reversed(steps)])).tolist()]
 
 
-def _reach(ends: list[float], steps: list[Line]) -> list[float]:
-    """All that must be in the picture: the way, and the whiskers at its corners."""
-    corners = zip(ends[1:], reversed(steps), strict=True)
-    return [
-        *ends,
-        *(corner + end - line.value for corner, line in corners for end in line.interval),
-    ]
+def _whisker(end: float, line: Line) -> list[float]:
+    """The interval of a contribution, at the corner where it ends."""
+    return [end + bound - line.value for bound in line.interval]
 
 
 def _draw_step(
@@ -122,9 +116,7 @@ def _draw_step(
         ax, start, end, y, head, color=color, alpha=0.6 if line.players > 1 else 1.0, zorder=2
     )
     if line.half_width:
-        low, high = line.interval
-        ends = (end + low - line.value, end + high - line.value)
-        canvas.whisker(ax, *ends, y, doubtful=line.doubtful)
+        canvas.whisker(ax, *_whisker(end, line), y, doubtful=line.doubtful)
     canvas.side_text(
         ax, y, *line.written(digits), color if line.value and line.players else canvas.muted(ax)
     )

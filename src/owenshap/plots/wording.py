@@ -36,8 +36,7 @@ def with_confidence(
     """The label of an axis, with what the whiskers are, and are of."""
     if not intervals:
         return label
-    what = f"{percent(explanation.confidence)} intervals"
-    what += f", {of}" if of else ""
+    what = f"{percent(explanation.confidence)} intervals" + (f", {of}" if of else "")
     doubtful = is_doubtful(explanation)
     if not doubtful.any():
         return f"{label}\n({what})" if of else f"{label}  ({what})"
