@@ -713,10 +713,8 @@ def test_axes_of_a_grid_do_not_lie_on_one_another(draw, rows, size):
 
 
 @pytest.mark.parametrize(("draw", "rows"), SEVERAL)
-def test_panels_of_a_subfigure_are_drawn_into(draw, rows, monkeypatch):
-    """By matplotlib 3.8, too, whose artists cannot be asked for the whole figure."""
-    of_artist = mpl.artist.Artist.get_figure
-    monkeypatch.setattr(mpl.artist.Artist, "get_figure", lambda artist: of_artist(artist))
+def test_panels_of_a_subfigure_are_drawn_into(draw, rows):
+    """The whole figure has the layout: matplotlib 3.8 and 3.9 give it as `figure.figure` alone."""
     figure = plt.figure()
     ax = figure.subfigures(1, 2)[0].subplots()
     assert draw(explanation_of(np.ones((12, 3)))[rows], ax=ax) is ax
