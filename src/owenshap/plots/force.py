@@ -95,7 +95,7 @@ def _drawn(
     middles = np.array([(start + end) / 2 for _, start, end in spans])
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
     if alone:
-        ax.figure.set_figheight(canvas.height_of(1.2 * (3 + rows)))
+        ax.figure.figure.set_figheight(canvas.height_of(1.2 * (3 + rows)))
     canvas.number_axis(ax.xaxis, wording.scale(explanation))
     return ax
 

@@ -187,8 +187,14 @@ def _name_axis(ax: canvas.Axes, column: Column, name: str, places: FloatArray) -
     else:
         labels = [shorten(category, LONGEST_CELL) for category in column.categories]
         crowded = sum(map(len, labels)) > 60
-        style = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-        ax.set_xticks(np.arange(len(labels)), labels, parse_math=False, **style)
+        ax.set_xticks(
+            np.arange(len(labels)),
+            labels,
+            rotation=30 if crowded else 0,
+            ha="right" if crowded else "center",
+            rotation_mode="anchor" if crowded else "default",
+            parse_math=False,
+        )
         ax.tick_params(axis="x", length=0)
     ax.set_xlabel(name, parse_math=False)
     if column.missing.any():

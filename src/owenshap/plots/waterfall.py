@@ -103,9 +103,10 @@ def _ends(base: float, steps: list[Line]) -> list[float]:
     return [base, *(base + np.cumsum([line.value for line in reversed(steps)])).tolist()]
 
 
-def _whisker(end: float, line: Line) -> list[float]:
+def _whisker(end: float, line: Line) -> tuple[float, float]:
     """The interval of a contribution, at the corner where it ends."""
-    return [end + bound - line.value for bound in line.interval]
+    low, high = line.interval
+    return end + low - line.value, end + high - line.value
 
 
 def _draw_step(
