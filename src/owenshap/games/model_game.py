@@ -6,7 +6,6 @@ Many rows play at once, each a set of outputs of one game.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -112,7 +111,7 @@ class ModelGame(Declared):
 
     def values(self, coalitions: BoolArray, /) -> FloatArray:
         """The values (m, rows × outputs) of these coalitions, over all background rows."""
-        return self._means(coalitions, self._whole_background, self.absent.weights)
+        return self._means(coalitions, None)
 
     def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
         """Background rows (*units, draws), drawn by their weights."""
@@ -123,7 +122,7 @@ class ModelGame(Declared):
         """The values (m, rows × outputs) of these coalitions, each over its own background rows (m,
         draws).
         """
-        return self._means(coalitions, background, None)
+        return self._means(coalitions, background)
 
     @property
     def launches(self) -> bool:
@@ -136,18 +135,11 @@ class ModelGame(Declared):
         """Begin to value coalitions, and what waits for the values; those that take several batches
         are awaited here.
         """
-        drawn = self._whole_background if background is None else background
-        weights = self.absent.weights if background is None else None
-        if len(self.live) * len(coalitions) > self._pairs_at_once(drawn):
-            values = self._means(coalitions, drawn, weights)
+        if len(self.live) * len(coalitions) > self._pairs_at_once(background):
+            values = self._means(coalitions, background)
             return lambda: values
-        finish = next(self._batches(coalitions, drawn, weights))
+        finish = next(self._batches(coalitions, background))
         return lambda: self._by_coalition([finish()], len(coalitions))
-
-    @property
-    def _whole_background(self) -> IntArray:
-        """All background rows, (1, b)."""
-        return np.arange(len(self.absent))[None]
 
     @cached_property
     def _compose(self) -> Composer:
@@ -168,33 +160,33 @@ class ModelGame(Declared):
             row, np.pad(coalitions, ((0, 0), (0, 1))), drawn
         )
 
-    def _means(
-        self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None
-    ) -> FloatArray:
-        """Means over the drawn background rows, (m, b) or (1, b), in batches of whole (row,
-        coalition) pairs where they fit.
+    def _means(self, coalitions: BoolArray, background: IntArray | None) -> FloatArray:
+        """Means over the background rows (m, draws) drawn for each coalition, or over all of them,
+        in batches of whole (row, coalition) pairs where they fit.
         """
-        return self._by_coalition(
-            list(self._finished(self._batches(coalitions, drawn, weights))), len(coalitions)
-        )
+        means = list(self._finished(self._batches(coalitions, background)))
+        return self._by_coalition(means, len(coalitions))
 
-    def _pairs_at_once(self, drawn: IntArray) -> int:
-        return max(1, self.batch_rows // drawn.shape[1])
+    def _pairs_at_once(self, background: IntArray | None) -> int:
+        draws = len(self.absent) if background is None else background.shape[1]
+        return max(1, self.batch_rows // draws)
 
     def _batches(
-        self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None
+        self, coalitions: BoolArray, background: IntArray | None
     ) -> Iterator[Callable[[], FloatArray]]:
         """Batches that are begun when they are asked for; of each, what waits for its means (pairs,
         k).
         """
         pairs = len(self.live) * len(coalitions)
-        step = self._pairs_at_once(drawn)
+        step = self._pairs_at_once(background)
+        drawn = np.arange(len(self.absent))[None] if background is None else background
+        weights = self.absent.weights if background is None else None
         for start in range(0, pairs, step):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
-            background = drawn[which] if len(drawn) > 1 else drawn
             # of one row: no copy
             some = coalitions[which] if len(self.live) > 1 else coalitions[start : start + step]
-            yield partial(_mean, self._outputs(row, some, background), weights)
+            outputs = self._outputs(row, some, drawn[which] if len(drawn) > 1 else drawn)
+            yield partial(_mean, outputs, weights)
 
     def _finished(self, begun: Iterator[Callable[[], FloatArray]]) -> Iterator[FloatArray]:
         """What batches come to: one by one, or the next begun meanwhile where the model launches
@@ -254,10 +246,12 @@ class ModelGame(Declared):
         if not np.isfinite(outputs).all():
             bad = int(np.argwhere(~np.isfinite(outputs))[0, 0])
             pair, place = divmod(bad, drawn.shape[1])
-            got = f"{outputs[bad]} for {self._describe(row[pair], coalitions[pair])}"
-            other = drawn[min(pair, len(drawn) - 1), place]
-            advice = self._advice(row[pair], other)
-            raise ModelError("the model's output", "be finite", got, advice)
+            raise ModelError(
+                "the model's output",
+                "be finite",
+                f"{outputs[bad]} for {self._describe(row[pair], coalitions[pair])}",
+                self._advice(row[pair], drawn[min(pair, len(drawn) - 1), place]),
+            )
         return outputs.reshape(len(row), drawn.shape[1], -1)
 
     def _advice(self, row: int, other: int) -> str:
@@ -283,9 +277,12 @@ class ModelGame(Declared):
             f"a batch of {len(row) * drawn.shape[1]} rows from "
             f"{self._describe(row[0], coalitions[0])} on"
         )
-        got = f"{type(error).__name__}({error}) on {batch}"
-        advice = "The model must take such composites of a row and the background"
-        return ModelError("the model", "predict every batch", got, advice)
+        return ModelError(
+            "the model",
+            "predict every batch",
+            f"{type(error).__name__}({error}) on {batch}",
+            "The model must take such composites of a row and the background",
+        )
 
     def _describe(self, row: int, coalition: BoolArray) -> str:
         everyone = self._of_all_players(np.array([row]), coalition[None])[0]
@@ -315,9 +312,7 @@ def of_background(background: Any, weights: ArrayLike | None, names: list[str] |
         raise InputError(
             "background", "have at least one row", "none", "Give rows of the training data"
         )
-    if weights is None:
-        return Absent(table)
-    return Absent(table, _normed(weights, len(table)))
+    return Absent(table, None if weights is None else _normed(weights, len(table)))
 
 
 def of_baseline(baseline: Any, rows: Table) -> Absent:
@@ -328,9 +323,11 @@ def of_baseline(baseline: Any, rows: Table) -> Absent:
         return Absent(rows.constant(_as_float(baseline)).like(rows, "baseline"))
     table = rows.beside(baseline, "baseline")
     if len(table) not in (1, len(rows)):
-        rule = f"have one row, or one for each of the {len(rows)} explained rows"
         raise InputError(
-            "baseline", rule, f"{len(table)} rows", "For a mean over rows use background"
+            "baseline",
+            f"have one row, or one for each of the {len(rows)} explained rows",
+            f"{len(table)} rows",
+            "For a mean over rows use background",
         )
     return Absent(table, per_row=len(table) > 1)
 
@@ -341,8 +338,8 @@ def composites(model: Model, rows: Table, absent: Absent) -> Table:
     """
     drawn, present = _drawn(len(absent.table), rows.n_features)
     row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
-    compose = rows.composer(absent.table, None)
-    return model.prepare(as_table(compose(row, present, drawn[:, None])))
+    batch = rows.composer(absent.table, None)(row, present, drawn[:, None])
+    return model.prepare(as_table(batch))
 
 
 @lru_cache(maxsize=16)
@@ -365,11 +362,14 @@ def _as_float(baseline: Any) -> float:
     try:
         number = float(baseline)
     except (OverflowError, TypeError):
-        number = math.nan
-    whole = isinstance(baseline, (int, np.integer))
-    if whole and (math.isnan(number) or int(number) != int(baseline)):
-        advice = "Give a row of integers, one per feature"
-        raise InputError("baseline", "be a number that float64 has", baseline, advice)
+        number = np.nan
+    if isinstance(baseline, (int, np.integer)) and number != int(baseline):
+        raise InputError(
+            "baseline",
+            "be a number that float64 has",
+            baseline,
+            "Give a row of integers, one per feature",
+        )
     return number
 
 
