@@ -39,9 +39,8 @@ def check_exactness(estimator: Estimator) -> None:
         method = settled(estimator, n_players)
         order = min(method.exact_order(n_players), n_players)
         game = rough(n_players, order) if order else constant(n_players)
-        replicates = replicates_of(method, game, some(method, n_players))
         require_close(
-            replicates,
+            replicates_of(method, game, some(method, n_players)),
             truth(game),
             f"replicates must be exact to order {order} with {n_players} players",
         )
@@ -120,14 +119,16 @@ def check_sums(estimator: Estimator) -> None:
     method = settled(estimator, game.n_players)
     if method.one_block or method.keeps_gap or not method.unbiased(game.n_players):
         return
-    wanted = truth(game)
     for count in (4, FOLDS + 5) if varies(method, game.n_players) else (2,):
         runs = affordable(method, game.n_players, 300, share=count)
         made = [run(method, game, count, seed) for seed in range(runs)]
-        gaps = np.array([result.gap for result in made])
-        require_close(gaps, 0.0, f"estimates of {count} replicates must sum to v(N) − v(∅)")
+        require_close(
+            np.array([result.gap for result in made]),
+            0.0,
+            f"estimates of {count} replicates must sum to v(N) − v(∅)",
+        )
         means = np.stack([result.moments.mean for result in made])
-        require_zero_mean(means - wanted, f"estimates of {count} replicates must be unbiased")
+        require_zero_mean(means - truth(game), f"estimates of {count} replicates must be unbiased")
         if "null player" in method.axioms:
             require_close(
                 means[:, NULL], 0.0, "a null player must get nothing when a gap is spread"

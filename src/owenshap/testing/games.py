@@ -86,8 +86,8 @@ def constant(n_players: int, value: float = 1.0) -> KnownGame:
     array([0., 0., 0.])
     """
     n_players = _players(n_players)
-    always = partial(_always, float(_numbers("value", [value])[0]))
-    return KnownGame(always, n_players, np.zeros(n_players))
+    value = float(_numbers("value", [value])[0])
+    return KnownGame(partial(_always, value), n_players, np.zeros(n_players))
 
 
 def _always(value: float, coalitions: BoolArray) -> FloatArray:
@@ -150,8 +150,7 @@ def random_unanimity_sum(
     shape = [terms]
     if outputs is not None:
         shape.append(whole_number("outputs", outputs, 1, "Or leave it out"))
-    drawn = rng.standard_normal(shape)
-    return _unanimity_sum(needed, np.round(drawn * GRID) / GRID)
+    return _unanimity_sum(needed, np.round(rng.standard_normal(shape) * GRID) / GRID)
 
 
 def _unanimity_sum(needed: BoolArray, coefficients: FloatArray) -> KnownGame:
@@ -266,8 +265,7 @@ def airport(costs: ArrayLike) -> KnownGame:
 
 
 def _largest(costs: FloatArray, coalitions: BoolArray) -> FloatArray:
-    largest: FloatArray = np.where(coalitions, costs, 0).max(axis=1)
-    return largest
+    return np.where(coalitions, costs, 0).max(axis=1)
 
 
 def gloves(left: int, right: int) -> KnownGame:

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from owenshap.estimators import AXIOMS, Estimator
+from owenshap.games.game import FunctionGame
 from owenshap.run.blocks import block_generator
 from owenshap.run.estimate import estimate
+from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.testing.games import airport, stacked
 from owenshap.testing.trials import (
     NUMBERS_OF_PLAYERS,
     PLAYERS,
-    Counting,
     affordable,
     replicates_of,
     require,
@@ -47,10 +48,9 @@ def check_replicates(estimator: Estimator) -> None:
     """Values become as many replicates as were drawn, for every player and output."""
     for n_players in NUMBERS_OF_PLAYERS:
         method = settled(estimator, n_players)
-        game = stacked(smooth(n_players), rough(n_players))
         count = some(method, n_players)
         shape = (count, n_players, 2)
-        result = replicates_of(method, game, count).shape
+        result = replicates_of(method, stacked(smooth(n_players), rough(n_players)), count).shape
         require(result == shape, f"replicates must have shape {shape}; got {result}")
 
 
@@ -60,8 +60,7 @@ def check_evaluations(estimator: Estimator) -> None:
         method = settled(estimator, n_players)
         game = rough(n_players)
         for seed in range(3):
-            design = method.draw(n_players, block_generator(seed, 0), 1)
-            sizes = design.sizes()
+            sizes = method.draw(n_players, block_generator(seed, 0), 1).sizes()
             cost = method.replicate_cost(n_players)
             inner = np.count_nonzero((sizes > 0) & (sizes < n_players))
             require(
@@ -94,10 +93,9 @@ def check_parts(estimator: Estimator) -> None:
     parts = [
         method.replicates(part, values_of(game, part)) for part in design.parts(2 * (PLAYERS + 1))
     ]
-    whole = method.replicates(design, values_of(game, design))
     require_close(
         np.sum(parts, axis=0),
-        whole,
+        method.replicates(design, values_of(game, design)),
         "what the parts of a design give must add up to what it gives whole",
     )
 
@@ -164,9 +162,16 @@ def check_outputs(estimator: Estimator) -> None:
 
 
 def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> None:
-    game = Counting(rough(n_players))
-    result = estimate(game, estimator, budget=budget, progress=False)
-    sizes = game.sizes()
+    game = rough(n_players)
+    seen = []
+
+    def counted(coalitions: BoolArray) -> FloatArray:
+        seen.append(coalitions.sum(axis=1))
+        return game.values(coalitions)
+
+    watched = FunctionGame(counted, n_players)
+    result = estimate(watched, estimator, budget=budget, progress=False)
+    sizes = np.concatenate(seen)
     cost = result.plan.estimator.replicate_cost(n_players)
     require(
         result.evaluations == len(sizes),

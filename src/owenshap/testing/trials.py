@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from owenshap.designs.design import Design
@@ -20,7 +18,7 @@ from owenshap.run.result import Estimate
 from owenshap.run.task import Plan
 from owenshap.statistics.goal import FIRST_LOOK
 from owenshap.statistics.intervals import FEW_REPLICATES
-from owenshap.support.arrays import CALL_NUMBERS, ROUNDING, BoolArray, FloatArray
+from owenshap.support.arrays import CALL_NUMBERS, ROUNDING, FloatArray
 from owenshap.support.bits import from_codes
 from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 
@@ -33,28 +31,6 @@ LEARNING_REPLICATES = 3 * FIRST_LOOK
 # looked at where one has few replicates, which come together: enough to tell their spread
 BLOCKS = FEW_REPLICATES
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
-
-
-@dataclass(frozen=True, eq=False)
-class Counting:
-    """A game that remembers what it was asked."""
-
-    game: Game
-    seen: list[NDArray[np.int64]] = field(default_factory=list)
-
-    @property
-    def n_players(self) -> int:
-        """Number of players."""
-        return self.game.n_players
-
-    def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
-        """The game's values."""
-        self.seen.append(coalitions.sum(axis=1))
-        return self.game.values(coalitions)
-
-    def sizes(self) -> NDArray[np.int64]:
-        """The size of every coalition that was asked for."""
-        return np.concatenate(self.seen)
 
 
 def require(holds: bool | np.bool_, otherwise: str) -> None:
