@@ -207,8 +207,10 @@ class Units(Design):
             return self
         every = [self, *(design for design in others if isinstance(design, type(self)))]
         drawn = [design.background for design in every if design.background is not None]
-        array = np.concatenate([design.array for design in every])
-        return self.made_of(array, np.concatenate(drawn) if drawn else None)
+        return self.made_of(
+            np.concatenate([design.array for design in every]),
+            np.concatenate(drawn) if drawn else None,
+        )
 
     def some(self, start: int, stop: int) -> Design:
         background = None if self.background is None else self.background[start:stop]

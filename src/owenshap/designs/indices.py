@@ -62,8 +62,7 @@ class Index:
         levels = self.levels(others)
         sizes = np.arange(others + 1)
         nodes = levels.lower[:, None]
-        weights: FloatArray = levels.weights @ (nodes**sizes * (1 - nodes) ** (others - sizes))
-        return weights
+        return levels.weights @ (nodes**sizes * (1 - nodes) ** (others - sizes))
 
     def as_rule(self) -> Rule | None:
         """The same for trees; None for Shapley's, which they have of their own."""
@@ -97,11 +96,6 @@ class Rule:
         """Nodes and weights."""
         levels = as_index(self.given).levels(degree)
         return levels.lower, levels.weights
-
-
-@lru_cache(maxsize=32)
-def _banzhaf_rule(nodes: int) -> Levels:  # noqa: ARG001 (one is exact for all)
-    return Levels.fixed(np.array([0.5]), np.ones(1), math.inf)
 
 
 @lru_cache(maxsize=32)
@@ -146,13 +140,21 @@ def of_levels(nodes: Any, weights: Any) -> Index:
     except (TypeError, ValueError):
         raise InputError("index", f"be {NAMES}", (nodes, weights), advice) from None
     if at.ndim != 1 or not at.size or at.shape != counts.shape:
-        got = f"shapes {at.shape} and {counts.shape}"
-        raise InputError("index", "have as many nodes as weights", got, advice)
+        raise InputError(
+            "index",
+            "have as many nodes as weights",
+            f"shapes {at.shape} and {counts.shape}",
+            advice,
+        )
     if not ((at >= 0) & (at <= 1)).all():
         raise InputError("index", "have nodes between 0 and 1", nodes, advice)
     if not (counts >= 0).all() or not np.isclose(counts.sum(), 1):
-        rule = "have weights of at least 0 that sum to 1"
-        raise InputError("index", rule, weights, "Divide them by their sum")
+        raise InputError(
+            "index",
+            "have weights of at least 0 that sum to 1",
+            weights,
+            "Divide them by their sum",
+        )
     order = np.argsort(at, kind="stable")
     levels = Levels.fixed(at[order], counts[order] / counts.sum(), math.inf)
     return Index(GIVEN, partial(_given_rule, levels), symmetric=levels.symmetric)
@@ -163,7 +165,9 @@ def _given_rule(levels: Levels, nodes: int) -> Levels:  # noqa: ARG001 (these ar
 
 
 SHAPLEY = Index("shapley", gauss_legendre, efficient=True)
-BANZHAF = Index("banzhaf", _banzhaf_rule)
+BANZHAF = Index(
+    "banzhaf", partial(_given_rule, Levels.fixed(np.array([0.5]), np.ones(1), math.inf))
+)
 
 INDICES: dict[str, tuple[int, Callable[..., Index]]] = {
     "shapley": (0, lambda: SHAPLEY),

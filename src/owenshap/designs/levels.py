@@ -113,17 +113,27 @@ class Levels:
         pair.
         """
         if self.mirrored.any() or not self.symmetric:
-            advice = "Give a rule on [0, 1] that is not folded yet"
-            raise InputError("rule", "be symmetric about ½ to be folded", "another one", advice)
+            raise InputError(
+                "rule",
+                "be symmetric about ½ to be folded",
+                "another one",
+                "Give a rule on [0, 1] that is not folded yet",
+            )
         half = (len(self) + 1) // 2
-        lower = self.lower[:half].copy()
         upper = self.upper[:half].copy()
         weights = self.weights[:half].copy()
         if len(self) % 2:
             upper[-1] = 0.5
             weights[-1] /= 2
-        mirrored = np.ones(half, np.bool_)
-        return Levels(lower, upper, weights, self.degree, mirrored, self.nodes, self.ends)
+        return Levels(
+            self.lower[:half].copy(),
+            upper,
+            weights,
+            self.degree,
+            np.ones(half, np.bool_),
+            self.nodes,
+            self.ends,
+        )
 
 
 @lru_cache(maxsize=32)
@@ -142,9 +152,8 @@ def drawn_levels(rule: Levels, levels: int) -> Levels:
     unbiased as the rule, whatever the number, where the rule itself may have too many levels for a
     pass.
     """
-    strata = stratified(levels)
     ends = np.cumsum(rule.weights)
-    return replace(strata, degree=rule.degree, nodes=rule.lower, ends=ends / ends[-1])
+    return replace(stratified(levels), degree=rule.degree, nodes=rule.lower, ends=ends / ends[-1])
 
 
 @lru_cache(maxsize=32)

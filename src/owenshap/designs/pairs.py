@@ -85,10 +85,8 @@ def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     Sizes uniform over 1 … n − 1 give a linear fit its leverage scores; every size beyond what it
     has is shared by the others.
     """
-    counts = _counts_by_size(n_players, count, rng)
-    drawn = [
-        _of_size(n_players, size, some, rng) for size, some in enumerate(counts.tolist(), 1) if some
-    ]
+    counts = enumerate(_counts_by_size(n_players, count, rng).tolist(), 1)
+    drawn = [_of_size(n_players, size, some, rng) for size, some in counts if some]
     return np.concatenate(drawn) if drawn else np.zeros((0, n_players), np.bool_)
 
 
@@ -221,8 +219,7 @@ class _Known:
 
     def _covariance(self, some: FloatArray, others: FloatArray) -> FloatArray:
         """Between pairs, before any is known."""
-        n_players = some.shape[1]
-        alike = ((some / 2) @ others.T + n_players / 2).astype(np.int64)
+        alike = ((some / 2) @ others.T + some.shape[1] / 2).astype(np.int64)
         return self._kernel.take(alike)
 
 
@@ -300,8 +297,7 @@ def _rounded(expected: FloatArray, count: int, rng: np.random.Generator) -> IntA
         return np.zeros(0, np.int64)
     sums = np.floor(np.cumsum(expected) + rng.random() + 1e-9)
     sums[-1] = count
-    counts = np.diff(np.minimum(sums, count), prepend=0.0)
-    return counts.astype(np.int64)
+    return np.diff(np.minimum(sums, count), prepend=0.0).astype(np.int64)
 
 
 def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) -> BoolArray:
@@ -309,8 +305,11 @@ def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) ->
     half = 2 * size == n_players
     available = _pairs_of_size(n_players, size, 2 * count)
     if 2 * count > available:
-        every = combinations(range(n_players), size)
-        members = [players for players in every if not half or players[0] == 0]
+        members = [
+            players
+            for players in combinations(range(n_players), size)
+            if not half or players[0] == 0
+        ]
         sets = np.zeros((count, n_players), np.bool_)
         chosen = np.array(members)[rng.permutation(available)[:count]]
         np.put_along_axis(sets, chosen, True, axis=1)
