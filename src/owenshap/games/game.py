@@ -249,9 +249,11 @@ def _checked_table(values: ArrayLike) -> FloatArray:
             raise TypeError
         table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        got = shown(values)
         raise InputError(
-            "values", "be an array of real numbers", got, "Give 2**n numbers, or 2**n rows of k"
+            "values",
+            "be an array of real numbers",
+            shown(values),
+            "Give 2**n numbers, or 2**n rows of k",
         ) from None
     if (
         table.ndim not in (1, 2)

@@ -72,8 +72,12 @@ class Names:
     def of(cls, model: Model, given: list[str] | None, outputs: int) -> Names:
         """The user's, and the model's own where it has one for each of so many outputs."""
         if given is not None and len(given) != outputs:
-            rule = f"have a name for each of the model's {outputs} outputs"
-            raise InputError("output_names", rule, given, "Leave them out for the model's own")
+            raise InputError(
+                "output_names",
+                f"have a name for each of the model's {outputs} outputs",
+                given,
+                "Leave them out for the model's own",
+            )
         labels = model.labels
         names = model.output_names
         return cls(
@@ -92,9 +96,12 @@ class Names:
         for names in (self.given, self.labels, self.of_model):
             places = [place for place, name in enumerate(names or ()) if _equal(name, choice)]
             if len(places) > 1:
-                got = f"{_typed(choice)}, the name of outputs {', '.join(map(str, places))}"
-                advice = f"Choose by position: owenshap.position({places[0]})"
-                raise InputError("output", "name one output", got, advice)
+                raise InputError(
+                    "output",
+                    "name one output",
+                    f"{_typed(choice)}, the name of outputs {', '.join(map(str, places))}",
+                    f"Choose by position: owenshap.position({places[0]})",
+                )
             if places:
                 return places[0]
         return None
@@ -102,8 +109,7 @@ class Names:
     def known(self, outputs: int) -> str:
         """What one output can be chosen by, as it must be typed."""
         of_model = self.of_model if self.labels is None else self.labels
-        every = [*(self.given or ()), *(of_model or ())]
-        names = list(dict.fromkeys(_typed(name) for name in every))
+        names = dict.fromkeys(map(_typed, [*(self.given or ()), *(of_model or ())]))
         positions = [f"a number from 0 to {outputs - 1}"] if self.labels is None else []
         return ", ".join(positions + ([f"one of {cut(', '.join(names))}"] if names else []))
 
@@ -112,9 +118,6 @@ def logit(probabilities: FloatArray) -> FloatArray:
     """log(p / (1 − p)); infinite for 0 and 1, which is told with the row where it happens."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(probabilities) - np.log1p(-probabilities)
-
-
-LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {"logit": logit}
 
 
 @dataclass(frozen=True)
@@ -197,10 +200,10 @@ def _chosen(
         return replace(everything, column=place), None if shown is None else [shown[place]]
     if isinstance(choice, str) and choice == "predicted":
         return replace(everything, predicted=_predicted(predictions)), ["predicted"]
-    if isinstance(choice, str) and choice in LINKS:
+    if isinstance(choice, str) and choice == "logit":
         _check_probabilities(predictions)
-        linked = None if shown is None else [f"{choice} {name}" for name in shown]
-        return replace(everything, function=LINKS[choice]), linked
+        linked = None if shown is None else [f"logit {name}" for name in shown]
+        return replace(everything, function=logit), linked
     if callable(choice):
         return replace(everything, function=choice), None
     if isinstance(choice, (list, tuple)) and len(choice) > 0:
@@ -217,9 +220,12 @@ def _several(
     places = [_chosen(each, predictions, names)[0].column for each in choices]
     for choice, place in zip(choices, places, strict=True):
         if place is None:
-            rule = f"be outputs in a list: {names.known(outputs)} each"
-            advice = "'predicted', 'logit' and functions stand alone"
-            raise InputError("output", rule, _typed(choice), advice)
+            raise InputError(
+                "output",
+                f"be outputs in a list: {names.known(outputs)} each",
+                _typed(choice),
+                "'predicted', 'logit' and functions stand alone",
+            )
     columns = tuple(place for place in places if place is not None)
     if len(set(columns)) < len(columns):
         raise InputError("output", "name each output once", _typed(choices), "Leave one out")
@@ -232,16 +238,23 @@ def _check_probabilities(predictions: FloatArray) -> None:
     low = predictions.min()
     high = predictions.max()
     if low < 0 or high > 1:
-        rule = "not be 'logit' for a model whose predictions are no probabilities"
-        got = f"predictions from {low:.4g} to {high:.4g}"
-        raise InputError("output", rule, got, "Leave it out to explain them as they are")
+        raise InputError(
+            "output",
+            "not be 'logit' for a model whose predictions are no probabilities",
+            f"predictions from {low:.4g} to {high:.4g}",
+            "Leave it out to explain them as they are",
+        )
 
 
 def _unknown(choice: Choice, names: Names, outputs: int) -> InputError:
     """The error for what is no output, with what is one."""
     if isinstance(choice, Position):
-        rule = f"be from {-outputs} to {outputs - 1}"
-        return InputError("position", rule, choice.place, f"The model has {outputs} outputs")
+        return InputError(
+            "position",
+            f"be from {-outputs} to {outputs - 1}",
+            choice.place,
+            f"The model has {outputs} outputs",
+        )
     advice = "None explains all outputs"
     if _at(choice, outputs) is not None:
         advice = f"By position it is owenshap.position({choice}); {advice}"
@@ -292,18 +305,23 @@ def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> 
     try:
         return function(predictions)
     except Exception as error:
-        got = f"{type(error).__name__}({error}) for predictions of shape {predictions.shape}"
-        rule = "be a function that takes predictions"
-        advice = "They are (m, k), of any batch"
-        raise ModelError("output", rule, got, advice) from error
+        raise ModelError(
+            "output",
+            "be a function that takes predictions",
+            f"{type(error).__name__}({error}) for predictions of shape {predictions.shape}",
+            "They are (m, k), of any batch",
+        ) from error
 
 
 def check_outputs(what: str, predictions: FloatArray, wanted: int | None) -> None:
     """An error where a batch has another number of outputs than those before."""
     if wanted is not None and predictions.shape[1] != wanted:
-        rule = f"return {wanted} outputs for every batch, as it does for the first"
-        advice = "Mend it for batches of other rows and lengths"
-        raise ModelError(what, rule, predictions.shape[1], advice)
+        raise ModelError(
+            what,
+            f"return {wanted} outputs for every batch, as it does for the first",
+            predictions.shape[1],
+            "Mend it for batches of other rows and lengths",
+        )
 
 
 def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
@@ -317,17 +335,17 @@ def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
             f"{what}'s predictions", "be an array", got, "Return (m,) or (m, k)"
         ) from error
     if array.dtype.kind not in "biuf":
-        advice = (
-            "Explain probabilities or scores: predict='predict_proba', or a function that "
-            "returns numbers"
-        )
-        got = "None" if raw is None else f"dtype {array.dtype}"
-        raise ModelError(f"{what}'s predictions", "be real numbers", got, advice)
-    if array.ndim == 0 or len(array) != rows or array.size == 0:
-        rule = f"have one row for each of the {rows} rows of the batch"
         raise ModelError(
             f"{what}'s predictions",
-            rule,
+            "be real numbers",
+            "None" if raw is None else f"dtype {array.dtype}",
+            "Explain probabilities or scores: predict='predict_proba', or a function that "
+            "returns numbers",
+        )
+    if array.ndim == 0 or len(array) != rows or array.size == 0:
+        raise ModelError(
+            f"{what}'s predictions",
+            f"have one row for each of the {rows} rows of the batch",
             f"shape {array.shape}",
             "Return (m,), or (m, k) for k outputs",
         )
@@ -336,8 +354,10 @@ def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
 
 def _predicted(predictions: FloatArray) -> IntArray:
     if predictions.shape[1] < 2:
-        advice = "Leave out output, or return a probability per class"
         raise InputError(
-            "output", "not be 'predicted' for a model with one output", "'predicted'", advice
+            "output",
+            "not be 'predicted' for a model with one output",
+            "'predicted'",
+            "Leave out output, or return a probability per class",
         )
     return predictions.argmax(axis=1)

@@ -36,11 +36,10 @@ class Players:
             for column in columns:
                 place = _place(column, place_of, name)
                 if owner[place] is not None:
-                    got = f"{features[place]!r} in {owner[place]!r} and {name!r}"
                     raise InputError(
                         "players",
                         "have each column in one group",
-                        got,
+                        f"{features[place]!r} in {owner[place]!r} and {name!r}",
                         "Take it out of one of the two",
                     )
                 owner[place] = name
@@ -107,16 +106,23 @@ def patches(height: int, width: int, size: int) -> dict[str, list[int]]:
 def checked_groups(groups: object) -> dict[str, list[Any]]:
     """The columns of each group, by its name as text: two groups have two names."""
     if not isinstance(groups, Mapping):
-        advice = "Leave it out for one player per column"
-        rule = "map names to columns, as in {'address': ['city', 'zip']}"
-        raise InputError("players", rule, groups, advice)
+        raise InputError(
+            "players",
+            "map names to columns, as in {'address': ['city', 'zip']}",
+            groups,
+            "Leave it out for one player per column",
+        )
     columns_of: dict[str, list[Any]] = {}
     keys: dict[str, object] = {}
     for key, columns in groups.items():
         name = str(key)
         if name in columns_of:
-            got = f"{keys[name]!r} and {key!r}"
-            raise InputError("players", "have names of their own", got, "Rename one of the two")
+            raise InputError(
+                "players",
+                "have names of their own",
+                f"{keys[name]!r} and {key!r}",
+                "Rename one of the two",
+            )
         columns_of[name] = _listed(columns, name)
         keys[name] = key
     return columns_of
@@ -140,8 +146,12 @@ def _place(column: Any, place_of: dict[str, int], group: str) -> int:
         number = int(column)
         named = place_of.get(str(number), number)
         if 0 <= number < len(place_of) and named != number:
-            got = f"{number}, the name of column {named} and the position of column {number}"
-            raise InputError("players", _rule(group), got, f"Give the name as text: '{number}'")
+            raise InputError(
+                "players",
+                _rule(group),
+                f"{number}, the name of column {named} and the position of column {number}",
+                f"Give the name as text: '{number}'",
+            )
         if 0 <= named < len(place_of):
             return named
     some = ", ".join([*place_of][:8]) + (", …" if len(place_of) > 8 else "")

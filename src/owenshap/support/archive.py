@@ -113,8 +113,9 @@ def _packed(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Packed:
         raise ValueError(f"{info.filename} is no array of numbers")
     dtype = np.dtype(header["dtype"].decode())
     shape = tuple(int(size) for size in header["shape"].replace(b",", b" ").split())
-    by_column = header["by_column"] == b"True"
-    packed = Packed(archive, info, dtype, shape, by_column, len(start) + length)
+    packed = Packed(
+        archive, info, dtype, shape, header["by_column"] == b"True", len(start) + length
+    )
     if packed.nbytes != dtype.itemsize * np.prod(shape, dtype=object):
         raise ValueError(f"{info.filename} has not as many bytes as its shape {shape} needs")
     return packed

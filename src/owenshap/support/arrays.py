@@ -26,8 +26,7 @@ def column_sums(table: FloatArray) -> FloatArray:
     numpy adds a single column by pairs and several of them row after row, which differ in the last
     bits.
     """
-    sums: FloatArray = np.ascontiguousarray(table.T).sum(axis=1)
-    return sums
+    return np.ascontiguousarray(table.T).sum(axis=1)
 
 
 def times_columns(matrix: FloatArray, columns: FloatArray) -> FloatArray:

@@ -36,8 +36,12 @@ def checked_confidence(confidence: object) -> float:
 def check_unmasked(what: str, data: Any) -> None:
     """Masked cells are refused: nobody knows what a mask means to a model."""
     if np.ma.is_masked(data):
-        advice = "Fill them, as in data.filled(np.nan), which makes them missing"
-        raise InputError(what, "have no masked cells", f"{data.mask.sum()} of them", advice)
+        raise InputError(
+            what,
+            "have no masked cells",
+            f"{data.mask.sum()} of them",
+            "Fill them, as in data.filled(np.nan), which makes them missing",
+        )
 
 
 def checked_names(what: str, names: Any) -> list[str]:
@@ -47,8 +51,9 @@ def checked_names(what: str, names: Any) -> list[str]:
             raise TypeError
         return [str(name) for name in names]
     except TypeError:
-        advice = "As in ['age', 'income']"
-        raise InputError(what, "be a list of names", shown(names), advice) from None
+        raise InputError(
+            what, "be a list of names", shown(names), "As in ['age', 'income']"
+        ) from None
 
 
 def whole_number(what: str, value: object, at_least: int, advice: str) -> int:
@@ -69,8 +74,12 @@ def parse_bytes(memory: str | int) -> int:
     endless = isinstance(memory, int) and memory > sys.maxsize  # Python may refuse to write it
     count = None if isinstance(memory, bool) or endless else _bytes(str(memory))
     if count is None:
-        advice = "Units: B, KB, MB, GB, KiB, MiB, GiB"
-        raise InputError("memory", "be a number of bytes such as '256MB'", shown(memory), advice)
+        raise InputError(
+            "memory",
+            "be a number of bytes such as '256MB'",
+            shown(memory),
+            "Units: B, KB, MB, GB, KiB, MiB, GiB",
+        )
     return count
 
 
@@ -114,5 +123,6 @@ def _unknown_argument(
 ) -> UnknownArgumentError:
     near = difflib.get_close_matches(name, sorted(known), n=1)
     advice = f"Perhaps {near[0]}= is meant" if near else "Its documentation lists them"
-    rule = "be one that is known here"
-    return UnknownArgumentError("an argument", rule, f"{name}=", instead.get(name, advice))
+    return UnknownArgumentError(
+        "an argument", "be one that is known here", f"{name}=", instead.get(name, advice)
+    )

@@ -42,8 +42,12 @@ def checked_executor(executor: object) -> Executor | None:
     """The executor, or an error that says what it lacks."""
     if executor is None or isinstance(executor, Executor):
         return executor
-    advice = "Give a concurrent.futures.ThreadPoolExecutor or ProcessPoolExecutor, or None"
-    raise InputError("executor", "have a method submit", type(executor).__name__, advice)
+    raise InputError(
+        "executor",
+        "have a method submit",
+        type(executor).__name__,
+        "Give a concurrent.futures.ThreadPoolExecutor or ProcessPoolExecutor, or None",
+    )
 
 
 def in_order(
@@ -70,18 +74,22 @@ def _submitted(executor: Executor, function: Callable[..., Any], task: tuple[Any
     except BrokenExecutor as error:
         raise _dead(error) from error
     except Exception as error:
-        got = f"{type(error).__name__}({error})"
-        advice = "Keep it open: put the call inside its with block"
-        raise InputError("executor", "take work until the call is done", got, advice) from error
+        raise InputError(
+            "executor",
+            "take work until the call is done",
+            f"{type(error).__name__}({error})",
+            "Keep it open: put the call inside its with block",
+        ) from error
 
 
 def _dead(error: Exception) -> GameError:
     """A worker that ended without a word."""
-    got = f"{type(error).__name__}({error})"
-    advice = (
-        "Run without it to see why: memory, a crash, or no if __name__ == '__main__' in a script"
+    return GameError(
+        "the executor",
+        "keep its workers alive",
+        f"{type(error).__name__}({error})",
+        "Run without it to see why: memory, a crash, or no if __name__ == '__main__' in a script",
     )
-    return GameError("the executor", "keep its workers alive", got, advice)
 
 
 def _beside_others(function: Callable[..., Result], *task: Any) -> Result:
@@ -143,7 +151,9 @@ def _result(future: Future) -> Any:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         if "pickle" not in str(error) and "local object" not in str(error):  # how Pythons say it
             raise
-        advice = "Define its function at the top of a module, or use threads"
         raise InputError(
-            "the game", "be picklable to go to another process", str(error), advice
+            "the game",
+            "be picklable to go to another process",
+            str(error),
+            "Define its function at the top of a module, or use threads",
         ) from error

@@ -111,11 +111,9 @@ def parts_of(whole: Meter, sizes: list[int], rows: list[int]) -> list[Meter]:
         return [silent] * len(sizes)
     expected = max(1, sum(sizes))
     whole(0, expected)
-    before = list(zip([0, *accumulate(sizes)], [0, *accumulate(rows)], strict=True))
-    return [
-        Part(whole, done, of, expected)
-        for done, of in zip(before[:-1], zip(sizes, rows, strict=True), strict=True)
-    ]
+    before = zip(accumulate(sizes, initial=0), accumulate(rows, initial=0), strict=True)
+    parts = zip(before, zip(sizes, rows, strict=True), strict=False)  # the last end begins nothing
+    return [Part(whole, done, of, expected) for done, of in parts]
 
 
 # --- what is done inside
@@ -227,8 +225,7 @@ class Bar:
         self.rows_done = 0
         self.words = ""
         """What is shown beside the bar, such as how accurate the answer is by now."""
-        ticking = threading.Thread(target=_tick, args=(weakref.ref(self), self._over), daemon=True)
-        ticking.start()
+        threading.Thread(target=_tick, args=(weakref.ref(self), self._over), daemon=True).start()
 
     def __call__(self, done: int, expected: int) -> None:
         if done >= expected:
@@ -343,8 +340,12 @@ class NotebookBar(Bar):
             super()._draw(share, parts)
             return
         if self._bar is None:
-            form = "{desc} {percentage:.0f}%|{bar}| {unit}"
-            self._bar = self._tqdm(total=1.0, desc=self._label, bar_format=form, leave=False)
+            self._bar = self._tqdm(
+                total=1.0,
+                desc=self._label,
+                bar_format="{desc} {percentage:.0f}%|{bar}| {unit}",
+                leave=False,
+            )
         self._bar.n = share
         self._bar.unit = "  ".join(parts)
         self._bar.refresh()
