@@ -78,8 +78,7 @@ def _grow(ax: Axes, height: float, width: float) -> None:
     rows, columns = place.get_gridspec().get_geometry()
     if rows * columns == 1 or size != _GROWN.get(figure, usual_size()):
         return
-    grown = max(size[0], columns * width), max(size[1], rows * height)
-    figure.set_size_inches(*grown)
+    figure.set_size_inches(max(size[0], columns * width), max(size[1], rows * height))
     _GROWN[figure] = tuple(figure.get_size_inches())
 
 
@@ -98,10 +97,12 @@ def drawn(
     panel_size = 0.86 * usual_size()[0], height + 0.25
     most = _most_panels(*panel_size)
     if ax is not None or count > most:
-        pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
-        rule = f"be of at most {most} outputs" if ax is None else "be of one output for ax"
-        advice = f"Pick one, as in explanation[..., {pick}], or some"
-        raise InputError("explanation", rule, f"{count} outputs", advice)
+        raise InputError(
+            "explanation",
+            f"be of at most {most} outputs" if ax is None else "be of one output for ax",
+            f"{count} outputs",
+            f"Pick one, as in explanation[..., {first_output(explanation.output_names)}], or some",
+        )
     columns = math.isqrt(count - 1) + 1  # as many as lines, or one more
     lines = -(-count // columns)
     grid = new_grid(lines, columns, panel_size[0] * columns, panel_size[1] * lines)
@@ -112,6 +113,11 @@ def drawn(
     for panel in grid.flat[count:]:
         panel.set_visible(False)
     return grid.flat[:count]
+
+
+def first_output(names: list[str] | None) -> str:
+    """How the first output is picked: by its name where it has one."""
+    return repr(names[0]) if names else "0"
 
 
 def _most_panels(width: float, height: float) -> int:
@@ -132,8 +138,8 @@ def new_grid(rows: int, columns: int, width: float, height: float) -> Any:
 
 def ink() -> tuple[float, float, float]:
     """The colour of text in the style in force."""
-    colors = needed("matplotlib.colors", extra="plots")
-    return colors.to_rgb(needed("matplotlib", extra="plots").rcParams["text.color"])
+    color = needed("matplotlib", extra="plots").rcParams["text.color"]
+    return needed("matplotlib.colors", extra="plots").to_rgb(color)
 
 
 def paper(ax: Axes) -> tuple[float, float, float]:
@@ -165,10 +171,11 @@ def about_zero() -> Colormap:
     paper shows through.
     """
     colors = needed("matplotlib.colors", extra="plots")
-    strength = np.linspace(-1, 1, 257)
-    # weak ones still show
-    table = np.array([(*colors.to_rgb(sign_color(s)), abs(s) ** 0.65) for s in strength])
-    return colors.ListedColormap(table, "about zero")
+    table = [
+        (*colors.to_rgb(sign_color(strength)), abs(strength) ** 0.65)  # weak ones still show
+        for strength in np.linspace(-1, 1, 257)
+    ]
+    return colors.ListedColormap(np.array(table), "about zero")
 
 
 def picture(ax: Axes, values: Any, behind: Any, limit: float) -> None:

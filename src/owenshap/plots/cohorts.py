@@ -70,8 +70,7 @@ def cohorts(
     canvas.name_rows(ax, labels)
     canvas.tidy(ax, zero="x")
     ends = np.stack([_by_place(table, np.fmax(table.values, table.upper)) for table in tables])
-    high = float(ends[:, order].max()) or 1.0
-    ax.set_xlim(0.0, 1.04 * high)
+    ax.set_xlim(0.0, 1.04 * (float(ends[:, order].max()) or 1.0))
     thick = 0.8 / len(tables)  # a fifth of a line stays free
     for number, name in enumerate(fitted(list(groups))):
         table = tables[number]
@@ -118,13 +117,21 @@ def _by_place(table: Importance, cells: FloatArray) -> FloatArray:
 
 def _check(groups: Cohorts) -> None:
     if not isinstance(groups, Cohorts):
-        advice = "Give owenshap.cohorts(explanation, 'sex')"
-        raise InputError("groups", "be cohorts", type(groups).__name__, advice)
+        raise InputError(
+            "groups",
+            "be cohorts",
+            type(groups).__name__,
+            "Give owenshap.cohorts(explanation, 'sex')",
+        )
     if len(groups) > MOST:
-        advice = "Give fewer bins, or labels of your own"
-        raise InputError("groups", f"be at most {MOST} cohorts", len(groups), advice)
+        raise InputError(
+            "groups",
+            f"be at most {MOST} cohorts",
+            len(groups),
+            "Give fewer bins, or labels of your own",
+        )
     first = next(iter(groups.values()))
     if OUTPUTS in first.axes:
-        pick = repr(first.output_names[0]) if first.output_names else "0"
+        pick = canvas.first_output(first.output_names)
         advice = f"Pick one first, as in cohorts(explanation[..., {pick}], …)"
         raise InputError("groups", "be of one output", f"{first.shape[-1]} outputs", advice)

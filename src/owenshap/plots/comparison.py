@@ -106,10 +106,17 @@ def _axis_label(changes: Comparison) -> str:
 
 def _check(changes: Comparison) -> None:
     if not isinstance(changes, Comparison):
-        advice = "Give owenshap.compare(before, after)"
-        raise InputError("changes", "be a comparison", type(changes).__name__, advice)
+        raise InputError(
+            "changes",
+            "be a comparison",
+            type(changes).__name__,
+            "Give owenshap.compare(before, after)",
+        )
     if changes.before.ndim > 1:
-        pick = repr(changes.output_names[0]) if changes.output_names else "0"
-        advice = f"Pick one first, as in compare(e[..., {pick}], f[..., {pick}])"
-        outputs = f"{changes.before.shape[1]} outputs"
-        raise InputError("changes", "be of one output", outputs, advice)
+        pick = canvas.first_output(changes.output_names)
+        raise InputError(
+            "changes",
+            "be of one output",
+            f"{changes.before.shape[1]} outputs",
+            f"Pick one first, as in compare(e[..., {pick}], f[..., {pick}])",
+        )

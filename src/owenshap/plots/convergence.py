@@ -110,9 +110,13 @@ def _band(
     whole = pale if doubtful.any() else canvas.FAINT
     ax.fill_between(evaluations, line - reach, line + reach, alpha=whole, **style)
     if doubtful.any() and not doubtful.all():
-        more = canvas.FAINT - pale
         ax.fill_between(
-            evaluations, line - reach, line + reach, where=~doubtful, alpha=more, **style
+            evaluations,
+            line - reach,
+            line + reach,
+            where=~doubtful,
+            alpha=canvas.FAINT - pale,
+            **style,
         )
 
 
@@ -123,8 +127,12 @@ def _checked(estimates: Iterable[Estimate]) -> list[Estimate]:
         None if run else "none",
     )
     if wrong:
-        advice = "Give owenshap.estimating(...), or a list of estimates"
-        raise InputError("estimates", "be one Estimate or more", wrong, advice)
+        raise InputError(
+            "estimates",
+            "be one Estimate or more",
+            wrong,
+            "Give owenshap.estimating(...), or a list of estimates",
+        )
     if len({len(each.values) for each in run}) > 1:
         raise InputError(
             "estimates", "be of one game", "different numbers of players", "Draw one run at a time"

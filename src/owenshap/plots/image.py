@@ -116,10 +116,9 @@ def _maps(explanation: Explanation, shape: tuple[int, int], players: Groups | No
             or where.min(initial=0) < 0
             or where.max(initial=0) >= maps.shape[2]
         ):
-            rule = f"hold positions of pixels below {maps.shape[2]:,}, height times width"
             raise InputError(
                 "players",
-                rule,
+                f"hold positions of pixels below {maps.shape[2]:,}, height times width",
                 f"{name!r} with others",
                 "Give the shape that the patches were made for",
             )
@@ -130,15 +129,12 @@ def _maps(explanation: Explanation, shape: tuple[int, int], players: Groups | No
 def _check_pixels(explanation: Explanation, shape: tuple[int, int]) -> None:
     count = len(explanation.feature_names)
     if count != math.prod(shape):
-        advice = (
-            "Give players= where they are patches; take away those that are no pixels, as in "
-            "explanation[:, 1:]"
-        )
         raise InputError(
             "shape",
             f"have as many pixels as there are players, {count:,}",
             f"{shape[0]} × {shape[1]}",
-            advice,
+            "Give players= where they are patches; take away those that are no pixels, as in "
+            "explanation[:, 1:]",
         )
 
 
@@ -156,12 +152,15 @@ def _behind(
     rows = len(explanation) if ROWS in explanation.axes else 1
     images = np.asarray(explanation.data if behind is None else behind, np.float64)
     if images.size != rows * math.prod(shape):
-        rule = f"be {rows:,} images of {shape[0]} × {shape[1]} pixels"
-        raise InputError("behind", rule, f"shape {images.shape}", "Give one for each explained row")
+        raise InputError(
+            "behind",
+            f"be {rows:,} images of {shape[0]} × {shape[1]} pixels",
+            f"shape {images.shape}",
+            "Give one for each explained row",
+        )
     images = images.reshape(rows, *shape)
     low = np.nanmin(images)
-    high = np.nanmax(images)
-    return (images - low) / ((high - low) or 1.0)
+    return (images - low) / ((np.nanmax(images) - low) or 1.0)
 
 
 def _panels(

@@ -84,14 +84,20 @@ def network(
         )
         side = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
         height = "center" if abs(x) >= 0.2 else "bottom" if y > 0 else "top"
-        name = shorten(summary.names[player])
-        ax.text(1.16 * x, 1.2 * y, name, ha=side, va=height, parse_math=False, zorder=4)
+        ax.text(
+            1.16 * x,
+            1.2 * y,
+            shorten(summary.names[player]),
+            ha=side,
+            va=height,
+            parse_math=False,
+            zorder=4,
+        )
     return ax
 
 
 def _players(summary: PairSummary, pairs: list[tuple[int, int]]) -> dict[int, None]:
     """The players of these pairs, and the strongest others where there is room, by number."""
-    in_pairs = dict.fromkeys(player for pair in pairs for player in pair)
-    others = summary.strongest_players(len(summary.matrix)).tolist()
-    kept = [*in_pairs, *(player for player in others if player not in in_pairs)][:MOST_LINES]
-    return dict.fromkeys(sorted(kept))
+    every = summary.strongest_players(len(summary.matrix)).tolist()
+    kept = dict.fromkeys([*(player for pair in pairs for player in pair), *every])
+    return dict.fromkeys(sorted([*kept][:MOST_LINES]))

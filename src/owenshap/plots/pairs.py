@@ -49,10 +49,9 @@ def pairs(
     matrix = summary.matrix[np.ix_(shown, shown)]
     known = summary.known[np.ix_(shown, shown)]
     below = np.tril(np.ones_like(matrix, np.bool_))
-    limit = float(np.abs(matrix).max()) or 1.0
     side = 1.6 + 0.52 * len(shown)
     ax = canvas.new_axes(ax, side, side + 1.4)
-    canvas.picture(ax, np.where(below, matrix, 0.0), None, limit)
+    canvas.picture(ax, np.where(below, matrix, 0.0), None, float(np.abs(matrix).max()) or 1.0)
     ax.spines[:].set_visible(False)
     names = [shorten(summary.names[player]) for player in shown]
     ax.set_yticks(range(len(shown)), names, parse_math=False)
@@ -61,8 +60,7 @@ def pairs(
     if len(shown) <= MOST_LINES:  # so can the numbers in cells
         _write(ax, matrix, known, below, summary.signed)
     what = "contribution" if summary.signed else "mean absolute contribution"
-    label = f"{what}, alone (diagonal) and together"
-    canvas.zero_bar(np.array([ax]), label, signed=summary.signed)
+    canvas.zero_bar(np.array([ax]), f"{what}, alone (diagonal) and together", signed=summary.signed)
     return ax
 
 

@@ -95,8 +95,12 @@ def _other(explanation: Explanation, player: int, color: str | int | Interaction
     if not isinstance(color, Interactions):
         return place_of(color, explanation, "color")
     if color.feature_names != explanation.feature_names:
-        advice = "Give the interactions of the same features"
-        raise InputError("color", "have the explanation's features", color.feature_names, advice)
+        raise InputError(
+            "color",
+            "have the explanation's features",
+            color.feature_names,
+            "Give the interactions of the same features",
+        )
     return partner_of(color, player)
 
 
