@@ -85,17 +85,13 @@ class Levels:
     ) -> FloatArray:
         """Levels q of shape (*shape, L), or of the part of them that `which` names."""
         lower = self.lower[which]
-        widths = self._widths[which]
+        widths = self.upper[which] - lower
         if not widths.any():
             return np.broadcast_to(lower, (*shape, len(lower)))
         drawn = lower + widths * rng.random((*shape, len(lower)))
         if self.nodes is None or self.ends is None:
             return drawn
         return self.nodes[np.searchsorted(self.ends[:-1], drawn, side="right")]
-
-    @cached_property
-    def _widths(self) -> FloatArray:
-        return self.upper - self.lower
 
     @cached_property
     def symmetric(self) -> bool:

@@ -273,14 +273,11 @@ class ModelGame(Declared):
         self, error: Exception, row: IntArray, coalitions: BoolArray, drawn: IntArray
     ) -> ModelError:
         """What the model raised, with the batch it was given."""
-        batch = (
-            f"a batch of {len(row) * drawn.shape[1]} rows from "
-            f"{self._describe(row[0], coalitions[0])} on"
-        )
         return ModelError(
             "the model",
             "predict every batch",
-            f"{type(error).__name__}({error}) on {batch}",
+            f"{type(error).__name__}({error}) on a batch of {len(row) * drawn.shape[1]} rows from "
+            f"{self._describe(row[0], coalitions[0])} on",
             "The model must take such composites of a row and the background",
         )
 

@@ -54,8 +54,9 @@ def position(place: int) -> Position:
     array([[0., 4.]])
     """
     any_number = -sys.maxsize  # which are outputs is known when the model has predicted
-    advice = "0 is the first output, -1 the last"
-    return Position(whole_number("position", place, any_number, advice))
+    return Position(
+        whole_number("position", place, any_number, "0 is the first output, -1 the last")
+    )
 
 
 @dataclass(frozen=True)
@@ -292,12 +293,12 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
     number, label, other = (
         _typed(label) for label in (choice, names.labels[place], names.labels[before])
     )
-    message = (
+    warnings.warn(
         f"output={number} is the class with the label {label}, which is output {place} of the "
-        "model; "
-        f"owenshap.position({number}) is the output at that position, class {other}."
+        f"model; owenshap.position({number}) is the output at that position, class {other}.",
+        UserWarning,
+        stacklevel=8,
     )
-    warnings.warn(message, UserWarning, stacklevel=8)
 
 
 def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:

@@ -29,26 +29,21 @@ class Players:
         """One player per feature but for those in groups, in the order of their first feature."""
         if groups is None:
             return cls([*features], np.arange(len(features)))
-        owner: list[str | None] = [None] * len(features)
+        owner: dict[str, str] = {}
         place_of = {feature: place for place, feature in enumerate(features)}
         checked = checked_groups(groups)
         for name, columns in checked.items():
             for column in columns:
-                place = _place(column, place_of, name)
-                if owner[place] is not None:
+                feature = features[_place(column, place_of, name)]
+                if feature in owner:
                     raise InputError(
                         "players",
                         "have each column in one group",
-                        f"{features[place]!r} in {owner[place]!r} and {name!r}",
+                        f"{feature!r} in {owner[feature]!r} and {name!r}",
                         "Take it out of one of the two",
                     )
-                owner[place] = name
-        names = [
-            feature if group is None else group
-            for group, feature in zip(owner, features, strict=True)
-        ]
-        single = {feature for group, feature in zip(owner, features, strict=True) if group is None}
-        clash = next((name for name in checked if name in single), None)
+                owner[feature] = name
+        clash = next((name for name in checked if name in place_of and name not in owner), None)
         if clash is not None:
             raise InputError(
                 "players",
@@ -56,6 +51,7 @@ class Players:
                 f"group {clash!r} beside a column of that name",
                 "Rename it",
             )
+        names = [owner.get(feature, feature) for feature in features]
         order = {name: player for player, name in enumerate(dict.fromkeys(names))}
         return cls([*order], np.array([order[name] for name in names]))
 
@@ -113,18 +109,17 @@ def checked_groups(groups: object) -> dict[str, list[Any]]:
             "Leave it out for one player per column",
         )
     columns_of: dict[str, list[Any]] = {}
-    keys: dict[str, object] = {}
     for key, columns in groups.items():
         name = str(key)
         if name in columns_of:
+            other = next(each for each in groups if str(each) == name)
             raise InputError(
                 "players",
                 "have names of their own",
-                f"{keys[name]!r} and {key!r}",
+                f"{other!r} and {key!r}",
                 "Rename one of the two",
             )
         columns_of[name] = _listed(columns, name)
-        keys[name] = key
     return columns_of
 
 

@@ -57,8 +57,7 @@ def beeswarm(
     """
     check_explanation(explanation, rows=True)
     most = checked_count(max_display)
-    count = min(len(explanation.feature_names), most)
-    height = canvas.height_of(1.2 * count)
+    height = canvas.height_of(1.2 * min(len(explanation.feature_names), most))
     draw = partial(_drawn, height=height, max_display=most, max_name=checked_name(max_name))
     return canvas.drawn(explanation, ax, draw, height)
 

@@ -88,8 +88,8 @@ def _drawn(
             edgecolor=canvas.paper(ax),
             linewidth=1.2,
         )
-    _marks(ax, base, prediction, pieces)
     digits = Digits.of([line.value for line in pieces])
+    _marks(ax, base, prediction, digits)
     spans.sort(key=lambda span: span[1] + span[2])
     texts = [f"{line.label}\n{' '.join(line.written(digits))}".rstrip() for line, *_ in spans]
     middles = np.array([(start + end) / 2 for _, start, end in spans])
@@ -107,10 +107,9 @@ def _spans(prediction: float, pieces: list[Line], side: int) -> list[tuple[Line,
     return [(line, min(span), max(span)) for line, span in pairs]
 
 
-def _marks(ax: canvas.Axes, base: float, prediction: float, pieces: list[Line]) -> None:
+def _marks(ax: canvas.Axes, base: float, prediction: float, digits: Digits) -> None:
     """The base value and the prediction, above the bar; apart where they are close."""
-    numbers = Digits.of([base, prediction], significant=4)
-    numbers = numbers.at_least(Digits.of([line.value for line in pieces]))
+    numbers = Digits.of([base, prediction], significant=4).at_least(digits)
     low, high = ax.get_xlim()
     shares = [(each - low) / (high - low) for each in (base, prediction)]
     close = abs(shares[0] - shares[1]) < 0.3

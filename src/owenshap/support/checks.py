@@ -72,22 +72,17 @@ def whole_number(what: str, value: object, at_least: int, advice: str) -> int:
 def parse_bytes(memory: str | int) -> int:
     """'256MB' → 256,000,000."""
     endless = isinstance(memory, int) and memory > sys.maxsize  # Python may refuse to write it
-    count = None if isinstance(memory, bool) or endless else _bytes(str(memory))
-    if count is None:
+    text = "" if isinstance(memory, bool) or endless else str(memory).upper()
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", text)
+    count = math.inf if match is None else float(match[1]) * UNITS[match[2] or "B"]
+    if count >= sys.maxsize:  # no address lies beyond
         raise InputError(
             "memory",
             "be a number of bytes such as '256MB'",
             shown(memory),
             "Units: B, KB, MB, GB, KiB, MiB, GiB",
         )
-    return count
-
-
-@functools.lru_cache(maxsize=32)
-def _bytes(memory: str) -> int | None:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", memory.upper())
-    count = math.inf if match is None else float(match[1]) * UNITS[match[2] or "B"]
-    return int(count) if count < sys.maxsize else None  # no address lies beyond
+    return int(count)
 
 
 def named_arguments(
@@ -102,9 +97,9 @@ def named_arguments(
     """
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
-        parameters = inspect.signature(function).parameters.values()
         named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        known = {parameter.name for parameter in parameters if parameter.kind in named}
+        parameters = inspect.signature(function).parameters
+        known = {name for name, parameter in parameters.items() if parameter.kind in named}
 
         @functools.wraps(function)
         def asked(*args: P.args, **given: P.kwargs) -> R:

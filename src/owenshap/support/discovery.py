@@ -26,11 +26,7 @@ def concrete(package: ModuleType, base: type[Base]) -> list[type[Base]]:
         member
         for module in modules
         for _, member in inspect.getmembers(module, inspect.isclass)
-        if _inside(member, module) and issubclass(member, base) and not inspect.isabstract(member)
+        if f"{member.__module__}.".startswith(f"{module.__name__}.")
+        and issubclass(member, base)
+        and not inspect.isabstract(member)
     ]
-
-
-def _inside(member: type, module: ModuleType) -> bool:
-    return member.__module__ == module.__name__ or member.__module__.startswith(
-        f"{module.__name__}."
-    )

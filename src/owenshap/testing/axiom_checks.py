@@ -78,8 +78,7 @@ def check_linearity(estimator: Estimator) -> None:
         design = method.draw(PLAYERS, block_generator(0, block), affordable(method, PLAYERS, 2000))
         first = values_of(smooth(PLAYERS), design)
         second = values_of(rough(PLAYERS), design)
-        of_sum = method.replicates(design, 2 * first - 3 * second)
-        return of_sum - (
+        return method.replicates(design, 2 * first - 3 * second) - (
             2 * method.replicates(design, first) - 3 * method.replicates(design, second)
         )
 

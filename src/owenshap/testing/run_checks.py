@@ -189,9 +189,8 @@ def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> N
     )
     left = budget - 2 - result.replicates * cost
     if estimator.random and cost:
-        complete = result.plan.estimator.exact_order(n_players) >= n_players
         require(
-            left < cost or complete,
+            left < cost or result.plan.estimator.exact_order(n_players) >= n_players,
             f"a budget of {budget} must be used up; {left} are left and a replicate takes {cost}",
         )
 

@@ -186,8 +186,10 @@ def check_independence(estimator: Estimator) -> None:
 
 def _require_no_interval(result: Estimate) -> None:
     require(bool(result.doubtful), "an estimate without interval must say why; doubtful is None")
-    none = bool(np.isnan([result.lower, result.upper]).all())
-    require(none, "an estimate that says that it has no interval must have none; it has one")
+    require(
+        bool(np.isnan([result.lower, result.upper]).all()),
+        "an estimate that says that it has no interval must have none; it has one",
+    )
 
 
 def _runs(method: Estimator) -> list[Estimate]:
