@@ -99,7 +99,14 @@ def _maps(explanation: Explanation, shape: tuple[int, int], players: Groups | No
     values = explanation.values if ROWS in explanation.axes else explanation.values[None]
     values = np.moveaxis(values, 2, 1) if OUTPUTS in explanation.axes else values[:, None]
     if players is None:
-        _check_pixels(explanation, shape)
+        if values.shape[2] != math.prod(shape):
+            raise InputError(
+                "shape",
+                f"have as many pixels as there are players, {values.shape[2]:,}",
+                f"{shape[0]} × {shape[1]}",
+                "Give players= where they are patches; take away those that are no pixels, as in "
+                "explanation[:, 1:]",
+            )
         return values.reshape(*values.shape[:2], *shape)
     maps = np.full((*values.shape[:2], math.prod(shape)), np.nan)
     for name, pixels in players.items():
@@ -124,18 +131,6 @@ def _maps(explanation: Explanation, shape: tuple[int, int], players: Groups | No
             )
         maps[..., where] = values[..., explanation.feature_names.index(name)][..., None]
     return maps.reshape(*values.shape[:2], *shape)
-
-
-def _check_pixels(explanation: Explanation, shape: tuple[int, int]) -> None:
-    count = len(explanation.feature_names)
-    if count != math.prod(shape):
-        raise InputError(
-            "shape",
-            f"have as many pixels as there are players, {count:,}",
-            f"{shape[0]} × {shape[1]}",
-            "Give players= where they are patches; take away those that are no pixels, as in "
-            "explanation[:, 1:]",
-        )
 
 
 def _behind(
@@ -178,7 +173,6 @@ def _panels(
     columns = min(whole_number("ncols", columns, 1, "It counts pictures side by side"), count)
     size = 3.6 if count == 1 else 1.7  # inches, alone and among others
     lines = math.ceil(count / columns)
-    above = 0.27 if titled else 0.08
-    height = lines * (size * shape[0] / shape[1] + above) + 0.05
+    height = lines * (size * shape[0] / shape[1] + (0.27 if titled else 0.08)) + 0.05
     lowest = 2.6  # inches that the name of the scale needs
     return canvas.new_grid(lines, columns, columns * size + 1.15, max(height, lowest))

@@ -73,12 +73,11 @@ def network(
     alone = max((abs(summary.matrix[each, each]) for each in players), default=0.0) or 1.0
     for player, (x, y) in places.items():
         value = float(summary.matrix[player, player])
-        color = canvas.sign_color(value) if summary.signed else NEUTRAL
         ax.scatter(
             [x],
             [y],
             s=max(25.0, 900.0 * abs(value) / alone),
-            color=color,
+            color=canvas.sign_color(value) if summary.signed else NEUTRAL,
             edgecolors=[canvas.paper(ax)],
             zorder=3,
         )

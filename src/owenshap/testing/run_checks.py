@@ -169,8 +169,7 @@ def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> N
         seen.append(coalitions.sum(axis=1))
         return game.values(coalitions)
 
-    watched = FunctionGame(counted, n_players)
-    result = estimate(watched, estimator, budget=budget, progress=False)
+    result = estimate(FunctionGame(counted, n_players), estimator, budget=budget, progress=False)
     sizes = np.concatenate(seen)
     cost = result.plan.estimator.replicate_cost(n_players)
     require(
