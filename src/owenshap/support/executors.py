@@ -106,20 +106,16 @@ def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
     it. Where it fails, what was begun before is finished first, as it would be one by one.
     """
     source = iter(begun)
-    waiting = None
-    while True:
+    waiting = next(source, None)
+    while waiting is not None:
         failure = None
-        following = None
         try:
             following = next(source, None)
         except Exception as error:
             failure = error
-        if waiting is not None:
-            yield waiting()
+        yield waiting()
         if failure is not None:
             raise failure
-        if following is None:
-            return
         waiting = following
 
 

@@ -49,8 +49,7 @@ def shared_among_workers() -> Iterator[None]:
     torch = needed("torch", extra="torch")
     with _lock:
         # asked in any case: a thread's own setting counts only once it has asked
-        now = torch.get_num_threads()
-        whole = _busy[thread] = next(iter(_busy.values()), now)
+        whole = _busy[thread] = next(iter(_busy.values()), torch.get_num_threads())
         torch.set_num_threads(max(1, whole // len(_busy)))
     try:
         yield
