@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import repeat, takewhile
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from owenshap.errors import GameError, InputError
@@ -125,18 +126,12 @@ def made_ahead(source: Iterator[Result]) -> Iterator[Iterator[Result]]:
     the context is left.
     """
     with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(next, source, None)
-
-        def items() -> Iterator[Result]:
-            nonlocal coming
-            while (item := coming.result()) is not None:
-                coming = thread.submit(next, source, None)
-                yield item
-
+        submitted: Iterator[Any] = (thread.submit(next, source, None) for _ in repeat(None))
+        items = one_ahead(future.result for future in submitted)
         try:
-            yield items()
+            yield takewhile(lambda item: item is not None, items)
         finally:
-            coming.cancel()
+            thread.shutdown(cancel_futures=True)
 
 
 def _result(future: Future) -> Any:
