@@ -252,8 +252,7 @@ class Bar:
         """Write a line that stays."""
         with self._lock:
             self._erase()
-            self._stream.write(f"{words}\n")
-            self._stream.flush()
+            print(words, file=self._stream, flush=True)
 
     def close(self) -> None:
         """Leave no trace."""
@@ -298,13 +297,11 @@ class Bar:
             line = words if len(words) < columns else f" {share:4.0%}  {parts[0]}  {parts[-1]}"
         if len(line) >= columns:
             line = f" {share:4.0%}  {parts[-1]}"
-        self._stream.write(f"{self._erasing}{line[: columns - 1]}")
-        self._stream.flush()
+        print(f"{self._erasing}{line[: columns - 1]}", end="", file=self._stream, flush=True)
 
     def _erase(self) -> None:
         if self._shown:
-            self._stream.write(self._erasing)
-            self._stream.flush()
+            print(self._erasing, end="", file=self._stream, flush=True)
             self._shown = False
 
 
