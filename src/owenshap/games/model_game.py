@@ -185,8 +185,8 @@ class ModelGame(Declared):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
             # of one row: no copy
             some = coalitions[which] if len(self.live) > 1 else coalitions[start : start + step]
-            outputs = self._outputs(row, some, drawn[which] if len(drawn) > 1 else drawn)
-            yield partial(_mean, outputs, weights)
+            rows = drawn[which] if len(drawn) > 1 else drawn
+            yield partial(_mean, self._outputs(row, some, rows), weights)
 
     def _finished(self, begun: Iterator[Callable[[], FloatArray]]) -> Iterator[FloatArray]:
         """What batches come to: one by one, or the next begun meanwhile where the model launches
