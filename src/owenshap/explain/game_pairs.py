@@ -9,7 +9,7 @@ import numpy as np
 from owenshap.designs.indices import Index, as_index
 from owenshap.estimators import Estimator
 from owenshap.explain.explanation import OUTPUTS, PLAYERS
-from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.interactions import PARTNERS, Interactions, shaped
 from owenshap.explain.pairing import both_doubts, check_size, interval_ends
 from owenshap.games.game import Game
 from owenshap.run.answers import Answers, Shares
@@ -101,21 +101,17 @@ def _of_game(estimated: Estimate, kept: Kept, index: Index) -> Interactions:
         [both_doubts(*doubt) for doubt in zip(estimated.doubts, pairs.doubts, strict=True)], object
     )
     scalar = estimated.ends.scalar
-
-    def shaped(array: Any) -> Any:
-        return array[..., 0][()] if scalar else array
-
     return Interactions(
-        values=shaped(matrix),
-        base_values=shaped(estimated.ends.empty),
-        predictions=shaped(estimated.ends.grand),
+        values=shaped(matrix, scalar),
+        base_values=shaped(estimated.ends.empty, scalar),
+        predictions=shaped(estimated.ends.grand, scalar),
         data=None,
         feature_names=[str(player) for player in range(len(matrix))],
         output_names=None,
-        standard_errors=shaped(deviations),
-        lower=shaped(lower),
-        upper=shaped(upper),
-        doubtful=shaped(doubts),
+        standard_errors=shaped(deviations, scalar),
+        lower=shaped(lower, scalar),
+        upper=shaped(upper, scalar),
+        doubtful=shaped(doubts, scalar),
         evaluations=np.int64(estimated.evaluations),  # type: ignore[arg-type]
         method=estimated.method,
         index=index.name,

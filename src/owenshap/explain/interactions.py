@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
-from owenshap.explain.indexing import resolve
+from owenshap.explain.indexing import pick, resolve
 from owenshap.explain.tables import html_table, text_table
-from owenshap.explain.words import FEW_LINES, counted, fitted, named_outputs
+from owenshap.explain.words import FEW_LINES, counted, fitted, named_outputs, ranged
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.extras import needed
 from owenshap.support.units import PREDICTION
@@ -102,8 +102,7 @@ class Interactions:
     def main_effects(self) -> FloatArray:
         """What each player adds alone, (rows, players[, outputs]): the diagonal."""
         first = self.axes.index(PLAYERS)
-        diagonal: FloatArray = np.diagonal(self.values, axis1=first, axis2=first + 1)
-        return np.moveaxis(diagonal, -1, first)
+        return np.moveaxis(np.diagonal(self.values, axis1=first, axis2=first + 1), -1, first)
 
     def __getitem__(self, key: Any) -> Interactions:
         if ROWS not in self.axes or isinstance(key, tuple | str):
@@ -124,12 +123,11 @@ class Interactions:
         kept: dict[str, Any] = {
             "axes": tuple(each for each in self.axes if not (single and each == axis))
         }
-        for name, axes_of in PAIR_AXES.items():
+        index = {each: which if each == axis else slice(None) for each in self.axes}
+        for name, axes in PAIR_AXES.items():
             array = getattr(self, name)
-            have = [each for each in axes_of if each in self.axes]
-            if axis in have and array is not None:
-                place = (slice(None),) * have.index(axis)
-                kept[name] = array[(*place, which)]
+            picked = [index[each] for each in axes if each in index]
+            kept[name] = None if array is None else pick(array, picked)
         if axis == OUTPUTS and self.output_names is not None:
             kept["output_names"] = [
                 self.output_names[i]
@@ -154,15 +152,17 @@ class Interactions:
         columns: dict[str, Any] = {}
         if ROWS in self.axes:
             columns["row"] = at[1]
-        columns |= self._names_of_pairs(at[0], self.feature_names)
+        columns |= _names_of_pairs(at[0], self.feature_names)
         if OUTPUTS in self.axes:
             names = self.output_names
             columns["output"] = at[-1] if names is None else np.array(names, object)[at[-1]]
-        columns["value"] = value[at]
-        columns["standard_error"] = self._whole(self.standard_errors)[at]
-        columns["lower"] = self._whole(self.lower)[at]
-        columns["upper"] = self._whole(self.upper)[at]
-        columns["doubtful"] = np.broadcast_to(self.doubtful, value.shape)[at]
+        columns |= {
+            "value": value[at],
+            "standard_error": self._whole(self.standard_errors)[at],
+            "lower": self._whole(self.lower)[at],
+            "upper": self._whole(self.upper)[at],
+            "doubtful": np.broadcast_to(self.doubtful, value.shape)[at],
+        }
         return tidy(columns)
 
     def _whole(self, array: FloatArray) -> FloatArray:
@@ -171,12 +171,6 @@ class Interactions:
         cells = np.moveaxis(array, (place, place + 1), (0, 1))
         whole: FloatArray = 2 * cells[np.triu_indices(len(self.feature_names), 1)]
         return whole
-
-    def _names_of_pairs(self, pairs: IntArray, names: list[str]) -> dict[str, Any]:
-        """Names of the players of pairs with these numbers."""
-        players = np.triu_indices(len(names), 1)
-        places = zip(("first", "second"), players, strict=True)
-        return {column: [names[player] for player in each[pairs]] for column, each in places}
 
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation of interaction values, for shap's own plots."""
@@ -210,7 +204,7 @@ class Interactions:
             shown |= {"lower": one._whole(one.lower), "upper": one._whole(one.upper)}
         sizes = next(iter(shown.values()))
         at = _largest_first(sizes, None)
-        columns = one._names_of_pairs(at[0], fitted(one.feature_names))
+        columns = _names_of_pairs(at[0], fitted(one.feature_names))
         if OUTPUTS in one.axes:
             outputs = named_outputs(one.output_names, sizes.shape[-1])
             columns["output"] = [outputs[number] for number in at[-1]]
@@ -226,10 +220,8 @@ class Interactions:
 
     def _notes(self) -> list[str]:
         index = [] if self.index == SHAPLEY.name else [f"index {self.index}"]
-        low = int(np.min(self.evaluations))
-        high = int(np.max(self.evaluations))
-        cost = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        parts = [*index, self.method, f"{cost} evaluations{' per row' * (ROWS in self.axes)}"]
+        cost = f"{ranged(self.evaluations)} evaluations{' per row' * (ROWS in self.axes)}"
+        parts = [*index, self.method, cost]
         doubts = [each for each in np.ravel(self.doubtful).tolist() if each]
         return [" · ".join(parts), *(f"doubtful: {doubt}" for doubt in doubts[:1])]
 
@@ -246,8 +238,21 @@ class Interactions:
 
 def of_single_row(interactions: Interactions) -> Interactions:
     """Those of the row where there is one alone, without the axis of rows."""
-    single = ROWS in interactions.axes and len(interactions) == 1
-    return interactions[0] if single else interactions
+    return interactions[0] if ROWS in interactions.axes and len(interactions) == 1 else interactions
+
+
+def shaped(array: Any, one: bool) -> Any:
+    """An array whose last axis is that of outputs, which goes where there is one alone."""
+    return array[..., 0][()] if one else array
+
+
+def _names_of_pairs(pairs: IntArray, names: list[str]) -> dict[str, Any]:
+    """Names of the players of pairs with these numbers."""
+    first, second = np.triu_indices(len(names), 1)
+    return {
+        "first": [names[player] for player in first[pairs]],
+        "second": [names[player] for player in second[pairs]],
+    }
 
 
 def _largest_first(values: FloatArray, top: int | None) -> tuple[IntArray, ...]:

@@ -35,6 +35,7 @@ from owenshap.explain.words import (
     fitted,
     named_outputs,
     percent,
+    ranged,
     shorten,
 )
 from owenshap.support.arrays import FloatArray
@@ -97,8 +98,7 @@ def _of_outputs(explanation: Explanation, most: int) -> tuple[str, dict[str, Any
 
 def _of_one_row(explanation: Explanation) -> Explanation:
     """A table of one row as that row: its values have signs, a mean strength has none."""
-    one = ROWS in explanation.axes and len(explanation) == 1
-    return explanation[0] if one else explanation
+    return explanation[0] if ROWS in explanation.axes and len(explanation) == 1 else explanation
 
 
 def _about(explanation: Explanation, what: str) -> str:
@@ -134,8 +134,8 @@ def _origin(explanation: Explanation, what: str) -> list[str]:
     per_row = " per row" if ROWS in explanation.axes else ""
     parts = [
         explanation.method,
-        f"{_range(explanation.evaluations)} evaluations{per_row}",
-        f"{_range(explanation.model_rows)} model rows{per_row}",
+        f"{ranged(explanation.evaluations)} evaluations{per_row}",
+        f"{ranged(explanation.model_rows)} model rows{per_row}",
     ]
     if explanation.index != SHAPLEY.name:
         parts.insert(0, f"index {explanation.index}")
@@ -197,9 +197,3 @@ def _box(start: float, end: float, low: float, high: float, style: str) -> str:
     return (
         f"<div style='position:absolute;left:{left:.2f}%;width:{right - left:.2f}%;{style}'></div>"
     )
-
-
-def _range(counts: object) -> str:
-    low = int(np.min(counts))  # type: ignore[call-overload]
-    high = int(np.max(counts))  # type: ignore[call-overload]
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

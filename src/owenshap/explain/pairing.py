@@ -11,7 +11,7 @@ import numpy as np
 from owenshap.designs.indices import Index, as_index
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.interactions import PARTNERS, Interactions, shaped
 from owenshap.run.answers import Answers, Shares
 from owenshap.run.keeping import KeptRow
 from owenshap.statistics.intervals import normal_quantile
@@ -56,21 +56,17 @@ def of_explanation(explanation: Explanation, index: Any) -> Interactions:
         doubts[row] = [both_doubts(*both) for both in zip(doubts[row], pairs.doubts, strict=True)]
     lower, upper = interval_ends(matrices, deviations, explanation.confidence)
     one = OUTPUTS not in explanation.axes
-
-    def shaped(array: Any) -> Any:
-        return array[..., 0] if one else array
-
     return Interactions(
-        values=shaped(matrices),
+        values=shaped(matrices, one),
         base_values=explanation.base_values,
         predictions=explanation.predictions,
         data=explanation.data,
         feature_names=list(explanation.feature_names),
         output_names=explanation.output_names,
-        standard_errors=shaped(deviations),
-        lower=shaped(lower),
-        upper=shaped(upper),
-        doubtful=shaped(doubts),
+        standard_errors=shaped(deviations, one),
+        lower=shaped(lower, one),
+        upper=shaped(upper, one),
+        doubtful=shaped(doubts, one),
         evaluations=explanation.evaluations,
         method=explanation.method,
         index=chosen.name,
@@ -91,16 +87,14 @@ def explanation_under(explanation: Explanation, index: Any) -> Explanation:
         if each is not None:
             answers = Answers(each.kept, Shares(values[row, each.live], errors[row, each.live]))
             values[row, each.live], errors[row, each.live] = answers.values(chosen)
-    if OUTPUTS not in explanation.axes:
-        values = values[..., 0]
-        errors = errors[..., 0]
     lower, upper = interval_ends(values, errors, explanation.confidence)
+    one = OUTPUTS not in explanation.axes
     return replace(
         explanation,
-        values=values,
-        standard_errors=errors,
-        lower=lower,
-        upper=upper,
+        values=shaped(values, one),
+        standard_errors=shaped(errors, one),
+        lower=shaped(lower, one),
+        upper=shaped(upper, one),
         index=chosen.name,
         kept=None,
     )
