@@ -86,7 +86,13 @@ class Planner:
         draws = self.draws(plan, n_players)
         if draws is None or self.call.draws is not None:
             return plan
-        return _with_draws(plan, draws, self._background)
+        because = (
+            f"{plan.because}; {draws:,} of {self._background:,} background rows are drawn for each "
+            "star, and their error is in the interval"
+        )
+        assert plan.until is not None
+        # exact values, which it might go over to, average over all background rows
+        return replace(plan, because=because, until=replace(plan.until, exact=False))
 
     def warn(self, plans: Mapping[int, Plan]) -> None:
         """Say beforehand where minutes are ahead, as far as is known."""
@@ -188,9 +194,13 @@ class Planner:
         of_a_star = (self._drawn(n_players) or rows) / rows
 
         def cost_of(seconds: float) -> Cost:
-            counted = self.games.row_seconds * rows
-            taught = self.teaching.rows_sharing
-            return Cost(seconds * rows, outputs, counted, of_a_star=of_a_star, taught=taught)
+            return Cost(
+                seconds * rows,
+                outputs,
+                self.games.row_seconds * rows,
+                of_a_star=of_a_star,
+                taught=self.teaching.rows_sharing,
+            )
 
         def matters(seconds: float) -> bool:
             if math.isinf(seconds):
@@ -204,13 +214,6 @@ class Planner:
         cost = cost_of(self.trial.seconds(matters, to_come))
         return replace(cost, at_most=math.isnan(self.trial.known))
 
-    @property
-    def _averaged(self) -> int:
-        """Background rows that an evaluation of the largest game averages over."""
-        n_players = int(self.games.counts.max())
-        drawn = self._drawn(n_players) if drawn_pays(n_players, self._background) else None
-        return self.call.draws or drawn or self._background
-
     @cached_property
     def _share(self) -> float:
         """Evaluations of a row where all have as many; infinite where nothing is shared that could
@@ -223,10 +226,12 @@ class Planner:
         share = math.inf if shared.total is None else shared.total // rows
         if shared.seconds is None:
             return share
-        budget = self.call.budget
-        plenty = 4 * default_budget(int(self.games.counts.max())) if budget is None else budget
+        largest = int(self.games.counts.max())
+        plenty = self.call.budget or 4 * default_budget(largest)
+        drawn = self._drawn(largest) if drawn_pays(largest, self._background) else None
+        averaged = self.call.draws or drawn or self._background
         # seconds for one row of the model per evaluation
-        whole = shared.seconds / (rows * self._averaged)
+        whole = shared.seconds / (rows * averaged)
         limit = min(SHORT_TRIAL, TRIED * shared.seconds)
         seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, limit)
         return min(share, whole / (seconds * self.trial.row_time.slowness))
@@ -272,15 +277,3 @@ class Planner:
         within = max(4, int((1 - TRIED) * self._share))
         plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
-
-
-def _with_draws(plan: Plan, draws: int, background: int) -> Plan:
-    """The plan of stars with so many background rows drawn for each: it does not go over to exact
-    values, which average over all of them.
-    """
-    because = (
-        f"{plan.because}; {draws:,} of {background:,} background rows are drawn for each star, "
-        "and their error is in the interval"
-    )
-    assert plan.until is not None
-    return replace(plan, because=because, until=replace(plan.until, exact=False))

@@ -80,8 +80,7 @@ class Teaching:
         """What makes the plan of a row with these live players: one whose process knows what
         background rows have taught, where that was planned or pays. None where it is for no row.
         """
-        whole = (each for each in plans if draws[each] is None)
-        taught = [each for each in whole if self._pays(plans[each], each)]
+        taught = [each for each in plans if draws[each] is None and self._pays(plans[each], each)]
         if not taught:
             return None
         key = self.call.settings.seed, self.games.question.linear is None
@@ -97,9 +96,8 @@ class Teaching:
             estimator = plan.estimator
             assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
             if not lessons:
-                planned = estimator.taught is not None
                 because = f"{plan.because}; but they taught nothing"
-                return replace(plan, because=because) if planned else plan
+                return plan if estimator.taught is None else replace(plan, because=because)
             because = (
                 f"{plan.because}; the process starts from what {lessons} background rows taught"
             )
@@ -145,9 +143,8 @@ class Teaching:
     def _learned(self) -> Taught:
         """What they teach."""
         live = [np.flatnonzero(each) for each in self._pilots.live]
-        games = [self._played(at, each) for at, each in enumerate(live) if len(each) > 2]
-        lessons = (each for each in games if each is not None)
-        return taught_by(lessons, len(self.games.question.players))
+        lessons = (self._played(at, each) for at, each in enumerate(live) if len(each) > 2)
+        return taught_by(filter(None, lessons), len(self.games.question.players))
 
     def _played(self, at: int, players: IntArray) -> Lesson | None:
         """Pairs of one of them, their values and what a process makes of them, of one of its
