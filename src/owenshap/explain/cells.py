@@ -128,9 +128,7 @@ def _number_text(number: float) -> str:
 
 
 def _kind(cell: Any) -> str:
-    if isinstance(cell, (bool, np.bool_)):
-        return CATEGORIES
-    if isinstance(cell, numbers.Real):
+    if isinstance(cell, numbers.Real) and not isinstance(cell, bool):
         return NUMBERS
     return TIMES if isinstance(cell, (datetime.date, np.datetime64)) else CATEGORIES
 
@@ -145,8 +143,7 @@ def _commonest(names: list[str], codes: IntArray, most: int) -> tuple[IntArray, 
     """Codes and names of the commonest categories in their order; all others share the last."""
     if len(names) <= most:
         return codes, names
-    counts = np.bincount(codes)
-    kept = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+    kept = np.sort(np.argsort(-np.bincount(codes), kind="stable")[: most - 1])
     place = np.full(len(names), most - 1)
     place[kept] = np.arange(most - 1)
     return place[codes], [*(names[i] for i in kept), f"{len(names) - most + 1:,} others"]

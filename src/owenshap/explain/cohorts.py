@@ -117,7 +117,6 @@ def _groups(cells: NDArray[Any], bins: int) -> dict[str, BoolArray]:
         groups = {text: column.places == value for value, text in zip(values, texts, strict=True)}
     else:
         groups = _binned(column, bins)
-    groups = {name: np.asarray(which & ~column.missing) for name, which in groups.items()}
     groups = {name: which for name, which in groups.items() if which.any()}
     if column.missing.any():
         groups[MISSING] = column.missing
@@ -134,7 +133,7 @@ def _binned(column: Column, bins: int) -> dict[str, BoolArray]:
     names += [f"{low} to {high}" for low, high in itertools.pairwise(texts)]
     names += [f"> {texts[-1]}"] if texts else []
     place = np.searchsorted(inner, column.places)  # the upper end belongs to a group
-    return {name: place == number for number, name in enumerate(names)}
+    return {name: (place == number) & ~column.missing for number, name in enumerate(names)}
 
 
 def _texts(column: Column, values: list[float]) -> list[str]:

@@ -50,13 +50,18 @@ def concat(explanations: Iterable[Explanation]) -> Explanation:
         for part in parts[1:]:
             check_alike(name, getattr(first, name), getattr(part, name))
     joined: dict[str, Any] = {name: _joined(parts, name) for name in AXES_OF}
-    seeds = {part.seed for part in parts}
     methods = sorted({method for part in parts for method in part.method.split(" and ")})
-    seed = seeds.pop() if len(seeds) == 1 else None
+    same_seed = all(part.seed == first.seed for part in parts)
     kept = None
     if all(part.kept is not None for part in parts):
         kept = tuple(row for part in parts for row in part.kept or ())
-    return replace(first, **joined, method=" and ".join(methods), seed=seed, kept=kept)
+    return replace(
+        first,
+        **joined,
+        method=" and ".join(methods),
+        seed=first.seed if same_seed else None,
+        kept=kept,
+    )
 
 
 def _joined(parts: list[Explanation], name: str) -> Any:
@@ -66,9 +71,6 @@ def _joined(parts: list[Explanation], name: str) -> Any:
     if name == "convergence":
         most = max(array.shape[1] for array in arrays)
         arrays = [_padded(array, most) for array in arrays]
-    kinds = {array.dtype for array in arrays}
-    if len(kinds) > 1 and any(kind.kind == "O" for kind in kinds):
-        arrays = [array.astype(object) for array in arrays]
     assert AXES_OF[name][0] == ROWS
     return np.concatenate(arrays)
 

@@ -25,10 +25,12 @@ def frame(explanation: Explanation) -> pandas.DataFrame:
     if OUTPUTS in explanation.axes:
         names = whole.output_names
         columns["output"] = output if names is None else np.array(names, object)[output]
-    columns["data"] = whole.data[row, player]
-    columns["value"] = whole.values.reshape(-1)
-    columns["standard_error"] = whole.standard_errors.reshape(-1)
-    columns["lower"] = whole.lower.reshape(-1)
-    columns["upper"] = whole.upper.reshape(-1)
-    columns["doubtful"] = whole.doubtful[row, output]
+    columns |= {
+        "data": whole.data[row, player],
+        "value": whole.values.reshape(-1),
+        "standard_error": whole.standard_errors.reshape(-1),
+        "lower": whole.lower.reshape(-1),
+        "upper": whole.upper.reshape(-1),
+        "doubtful": whole.doubtful[row, output],
+    }
     return tidy(columns)

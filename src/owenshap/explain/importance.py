@@ -65,11 +65,11 @@ class Importance(Table):
         return f"{percent(self.confidence)} intervals, {ABOUT[self.rows]}"
 
     def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.values)
-        columns["importance"] = self.values.reshape(-1)
-        columns["lower"] = self.lower.reshape(-1)
-        columns["upper"] = self.upper.reshape(-1)
-        return columns
+        return labels(self.feature_names, self.output_names, self.values) | {
+            "importance": self.values.reshape(-1),
+            "lower": self.lower.reshape(-1),
+            "upper": self.upper.reshape(-1),
+        }
 
     def _title(self) -> str:
         unit = f", in {self.unit}" if self.unit else ""

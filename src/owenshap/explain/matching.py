@@ -87,9 +87,7 @@ def alike(first: Explanation, second: Explanation) -> Explanation:
 
 def shared_rows(first: Explanation, second: Explanation) -> tuple[Explanation, Explanation, int]:
     """The rows that both have, in the order of the first, and how many are left out."""
-    ids = first.row_ids, second.row_ids
-    numbered = all(each is None or _is_numbers(each) for each in ids)
-    if numbered:
+    if all(each is None or _is_numbers(each) for each in (first.row_ids, second.row_ids)):
         _check_same_rows(first, second)
         return first, second, 0
     places = [_places(first), _places(second)]

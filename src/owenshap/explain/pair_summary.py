@@ -46,8 +46,7 @@ class PairSummary:
 
     def strongest_players(self, count: int) -> IntArray:
         """So many players, those first that have most in what they add alone and together."""
-        size = np.abs(self.matrix).sum(axis=1)
-        return np.argsort(-size, kind="stable")[:count]
+        return np.argsort(-np.abs(self.matrix).sum(axis=1), kind="stable")[:count]
 
     def strongest_pairs(self, count: int) -> list[tuple[int, int]]:
         """So many pairs, the strongest first; those that are 0 are none."""
@@ -59,7 +58,6 @@ class PairSummary:
 
 def partner_of(interactions: Interactions, player: int) -> int:
     """The player that interacts most with this one, over all rows."""
-    summary = PairSummary.of(interactions)
-    size = np.abs(summary.matrix[player])
+    size = np.abs(PairSummary.of(interactions).matrix[player])
     size[player] = -1.0
     return int(size.argmax())
