@@ -108,31 +108,26 @@ class Interactions:
         if ROWS not in self.axes or isinstance(key, tuple | str):
             advice = "As in interactions[0]; of an output, interactions.of_output('cat')"
             raise InputError("index", "be of rows", key, advice)
-        return self._of(resolve(key, (ROWS,), {})[ROWS], ROWS)
+        return self._of(resolve(key, (ROWS,), {}))
 
     def of_output(self, output: str | int) -> Interactions:
         """Those of one output, by its name or number."""
         if OUTPUTS not in self.axes:
             raise InputError("output", "be left out where there is one alone", output, "Use all")
-        place = resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names})
-        return self._of(place[OUTPUTS], OUTPUTS)
+        return self._of(resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names}))
 
-    def _of(self, which: Any, axis: str) -> Interactions:
-        """What is taken along one axis, which goes where it is a number."""
-        single = isinstance(which, int)
+    def _of(self, index: Mapping[str, Any]) -> Interactions:
+        """What is taken along some axes, which go where it is a number."""
         kept: dict[str, Any] = {
-            "axes": tuple(each for each in self.axes if not (single and each == axis))
+            "axes": tuple(axis for axis in self.axes if not isinstance(index.get(axis), int))
         }
-        index = {each: which if each == axis else slice(None) for each in self.axes}
         for name, axes in PAIR_AXES.items():
             array = getattr(self, name)
-            picked = [index[each] for each in axes if each in index]
+            picked = [index.get(axis, slice(None)) for axis in axes if axis in self.axes]
             kept[name] = None if array is None else pick(array, picked)
-        if axis == OUTPUTS and self.output_names is not None:
-            kept["output_names"] = [
-                self.output_names[i]
-                for i in np.atleast_1d(np.arange(len(self.output_names))[which])
-            ]
+        if OUTPUTS in index and self.output_names is not None:
+            places = np.atleast_1d(np.arange(len(self.output_names))[index[OUTPUTS]])
+            kept["output_names"] = [self.output_names[place] for place in places]
         return replace(self, **kept)
 
     def pairs(self, top: int | None = None) -> pandas.DataFrame:
