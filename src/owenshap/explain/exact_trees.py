@@ -303,11 +303,10 @@ def _check_sooner(game: TreeGame, n_players: int) -> None:
     evaluations = min(usual_cap(n_players), 2**n_players)
     sampled = game.sampled_work(evaluations)
     if game.work > max(sampled, SHORT_WORK):
-        reason = (
+        raise refused(
             f"its trees are so deep that this would take {game.work / sampled:.1f} times as long "
             f"as {evaluations:,} evaluations; method='trees' does it"
         )
-        raise refused(reason)
 
 
 class _OtherPredictionsError(UnreadableModelError):

@@ -165,9 +165,8 @@ def mean_half_width(explanation: Explanation) -> FloatArray:
     half = explanation.half_widths
     known = np.isfinite(half)
     count = known.sum(axis=0)
-    total = np.where(known, half, 0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
+    mean: FloatArray = np.full(count.shape, np.nan)
+    return np.divide(np.where(known, half, 0).sum(axis=0), count, out=mean, where=count > 0)
 
 
 def labels(names: list[str], outputs: list[str] | None, cells: FloatArray) -> dict[str, Any]:

@@ -133,9 +133,12 @@ class Interacting(Explainer):
         check_size(len(given.players), len(given.rows), 1, self._memory)
         if not (self._trees.known or given.absent is None or method == TREES):
             return None
-        settings = Settings.checked(seed, confidence, True, self._memory)
-        predictions = self._predictor.predictions(given.rows)
-        question = self._predictor.plain_question(settings, chosen.name, given, predictions)
+        question = self._predictor.plain_question(
+            Settings.checked(seed, confidence, True, self._memory),
+            chosen.name,
+            given,
+            self._predictor.predictions(given.rows),
+        )
         exact, _ = self._trees.chosen(question, method, chosen.as_rule(), pairs=True)
         return None if exact is None else _of_trees(question, exact)
 

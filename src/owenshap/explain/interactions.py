@@ -193,8 +193,7 @@ class Interactions:
         one = of_single_row(self)
         shown = {"value": one._whole(one.values)}
         if ROWS in one.axes:
-            mean = np.abs(shown["value"]).mean(axis=1)
-            shown = {f"mean |value| over {len(one):,} rows": mean}
+            shown = {f"mean |value| over {len(one):,} rows": np.abs(shown["value"]).mean(axis=1)}
         elif not np.array_equal(one.lower, one.upper):  # exact ones have no intervals to tell
             shown |= {"lower": one._whole(one.lower), "upper": one._whole(one.upper)}
         sizes = next(iter(shown.values()))

@@ -54,7 +54,6 @@ def place_of(key: str | int, explanation: Explanation, what: str) -> int:
 def check_alike(name: str, one: Any, other: Any) -> None:
     """An error where a property of two explanations is not the same."""
     if one != other:
-        what = name.replace("_", " ")
         if isinstance(one, list) and isinstance(other, list):
             differ = [each for each in [*one, *other] if (each in one) != (each in other)]
             got = f"{differ[0]!r} in one of them only" if differ else "another order"
@@ -62,7 +61,7 @@ def check_alike(name: str, one: Any, other: Any) -> None:
         else:
             got = f"{one!r} and {other!r}"
             advice = "Explain the rows again, in the same way"
-        raise InputError(what, "be the same in all explanations", got, advice)
+        raise InputError(name.replace("_", " "), "be the same in all explanations", got, advice)
 
 
 def alike(first: Explanation, second: Explanation) -> Explanation:
@@ -99,8 +98,7 @@ def shared_rows(first: Explanation, second: Explanation) -> tuple[Explanation, E
     if not both:
         raise InputError("rows", "be the same in both", "no row id in common", UNPAIRED)
     taken = [np.array([places_of[key] for key in both]) for places_of in places]
-    left_out = len(first) + len(second) - 2 * len(both)
-    return first[taken[0]], second[taken[1]], left_out
+    return first[taken[0]], second[taken[1]], len(first) + len(second) - 2 * len(both)
 
 
 def _check_same_rows(first: Explanation, second: Explanation) -> None:

@@ -87,8 +87,7 @@ def _of_outputs(explanation: Explanation, most: int) -> tuple[str, dict[str, Any
     if len(others):
         features.append(others_label(len(others)))
         numbers = np.vstack([numbers, values[others].sum(axis=0)])
-    columns: dict[str, Any] = {"": features}
-    columns |= {name: numbers[:, place] for place, name in enumerate(shown)}
+    columns = {"": features, **{name: numbers[:, place] for place, name in enumerate(shown)}}
     first = repr(names[0]) if explanation.output_names else "0"
     hidden = f"{counted(count - len(shown), 'output')} not shown; " if count > len(shown) else ""
     note = f"{hidden}pick an output for intervals, as in explanation[..., {first}]"
@@ -132,21 +131,20 @@ def _title(explanation: Explanation) -> str:
 def _origin(explanation: Explanation, what: str) -> list[str]:
     """A line with method, cost, confidence and seed, and one of what the numbers are."""
     per_row = " per row" if ROWS in explanation.axes else ""
-    parts = [
-        explanation.method,
-        f"{ranged(explanation.evaluations)} evaluations{per_row}",
-        f"{ranged(explanation.model_rows)} model rows{per_row}",
-    ]
-    if explanation.index != SHAPLEY.name:
-        parts.insert(0, f"index {explanation.index}")
+    intervals = f"{percent(explanation.confidence)} intervals" * has_intervals(explanation)
     doubts = told_doubts(explanation)
     if np.isnan(explanation.lower).all():
         doubts = doubts.replace("doubtful", "no intervals", 1) or "no intervals"
-    elif has_intervals(explanation):
-        parts.append(f"{percent(explanation.confidence)} intervals")
-    parts += [doubts] * bool(doubts)
-    seed = [] if explanation.seed is None else [f"seed {explanation.seed}"]
-    return [" · ".join([*parts, *seed]), _about(explanation, what)]
+    parts = [
+        "" if explanation.index == SHAPLEY.name else f"index {explanation.index}",
+        explanation.method,
+        f"{ranged(explanation.evaluations)} evaluations{per_row}",
+        f"{ranged(explanation.model_rows)} model rows{per_row}",
+        intervals,
+        doubts,
+        "" if explanation.seed is None else f"seed {explanation.seed}",
+    ]
+    return [" · ".join(filter(None, parts)), _about(explanation, what)]
 
 
 def _bars(explanation: Explanation, *, gap: bool) -> str:

@@ -80,10 +80,9 @@ def of_explanation(explanation: Explanation, index: Any) -> Interactions:
 def explanation_under(explanation: Explanation, index: Any) -> Explanation:
     """The values of rows whose evaluations were kept, under another index."""
     chosen = as_index(index)
-    rows = _kept_rows(explanation, chosen)
     values = _with_outputs(explanation.values, explanation).copy()
     errors = np.nan_to_num(_with_outputs(explanation.standard_errors, explanation))
-    for row, each in enumerate(rows):
+    for row, each in enumerate(_kept_rows(explanation, chosen)):
         if each is not None:
             answers = Answers(each.kept, Shares(values[row, each.live], errors[row, each.live]))
             values[row, each.live], errors[row, each.live] = answers.values(chosen)

@@ -133,9 +133,8 @@ class Planner:
         method = self._of_pairs(n_players) if call.asks_for_pairs else call.method
         if call.draws is not None and method == "auto":
             # exact values average over the whole background, which drawing is to avoid
-            plan = self._made(n_players, STARS, None)
             because = f"{call.draws:,} background rows are drawn for each star, as asked for"
-            return replace(plan, because=because)
+            return replace(self._made(n_players, STARS, None), because=because)
         plan = self._made(n_players, method, None)
         if method == "auto" and (plan.estimator.random or call.until is not None):
             plan = self._made(n_players, method, self._cost(plan, n_players))
@@ -269,8 +268,9 @@ class Planner:
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
         if plan.until is None and replicates < 1:
             return plan  # the error then speaks of all rows
-        until = replace(call.until, exact=exact)
-        return Plan(estimator, replicates, most, because, until, plan.cost)
+        return Plan(
+            estimator, replicates, most, because, replace(call.until, exact=exact), plan.cost
+        )
 
     def _less_than_a_star(self, n_players: int) -> Plan:
         """What a row can have in a time in which not even the first estimate by stars fits."""

@@ -55,8 +55,8 @@ def _stars(task: Task, settings: Settings) -> tuple[LinearModelGame, Stars] | No
     if not isinstance(estimator, Passes) or not estimator.by_design:
         return None
     n_players = game.n_players
-    small = plan.replicates * estimator.replicate_cost(n_players) <= CALL_NUMBERS
-    if not small or not fused_stars.fits(game.linear):
+    evaluations = plan.replicates * estimator.replicate_cost(n_players)
+    if evaluations > CALL_NUMBERS or not fused_stars.fits(game.linear):
         return None
     first, *others = all_drawn(n_players, None, estimator, settings.seed, in_draws(plan, n_players))
     design = first.design.joined([block.design for block in others])

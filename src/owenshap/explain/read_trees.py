@@ -42,7 +42,11 @@ class ReadTrees:
         if table.package not in NUMBERS:
             raise refused(f"rows are of {table.package}")
         try:
-            batch = _numbers(self._transformed(table.batch()))
+            batch = table.batch()
+            if self.before is not None:
+                batch = self.before.transform(batch)
+                batch = batch.toarray() if hasattr(batch, "toarray") else batch
+            batch = _numbers(batch)
             plain = isinstance(batch, np.ndarray) and batch.dtype.kind == "f"
             if plain and self.ensemble.category_set is None:
                 return self.ensemble.matrix(batch)  # every column is compared as it is
@@ -52,12 +56,6 @@ class ReadTrees:
         except Exception as error:  # texts, categories that the model does not know, other columns
             reason = f"rows could not be turned into numbers as the model does it ({_said(error)})"
             raise refused(reason) from error
-
-    def _transformed(self, batch: Any) -> Any:
-        if self.before is None:
-            return batch
-        transformed = self.before.transform(batch)
-        return transformed.toarray() if hasattr(transformed, "toarray") else transformed
 
     def player_of(self, players: Players) -> IntArray:
         """The player of each column that the trees see: columns of one input are of one player."""

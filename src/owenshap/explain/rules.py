@@ -66,8 +66,7 @@ def _check_arrays(
         if parts[name] is not None or name not in optional:
             shape = tuple(sizes[axis] for axis in axes if axis in sizes)
             if name == "convergence":
-                looks = shape_of(parts[name])[-2:-1]
-                shape = (*shape, *looks, 2)
+                shape = (*shape, *shape_of(parts[name])[-2:-1], 2)  # of any number of looks
             check_array(name, parts[name], shape)
     _check_labels(parts, sizes)
 

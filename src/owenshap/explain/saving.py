@@ -133,8 +133,9 @@ def _missing(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]
     a doubt.
     """
     new = {"index": SHAPLEY.name, "unit": None, "row_ids": None, "convergence": None}
-    known = about.keys() | packed.keys()
-    fields: dict[str, Any] = {name: new[name] for name in new.keys() - known}
+    fields: dict[str, Any] = {
+        name: value for name, value in new.items() if name not in about and name not in packed
+    }
     if "no_interval" not in about or "doubtful" in about:
         return fields
     reason = about.pop("no_interval") or ""

@@ -118,10 +118,9 @@ class Teaching:
         if estimator.taught is not None:
             return True
         evaluations, fits = teaching(n_players)
-        background = len(self.games.question.background)
 
         def learning(row_seconds: float) -> float:
-            return fits + evaluations * background * row_seconds
+            return fits + evaluations * len(self.games.question.background) * row_seconds
 
         # one fit of a row whose first look is enough, three of others
         # (benchmarks/decisions.md#taught-rows); to no more pairs than rows are fitted to
