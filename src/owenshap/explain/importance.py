@@ -1,4 +1,4 @@
-"""How much each feature matters over rows, and how sure that is."""
+"""How much each feature matters over rows, how sure that is, and where intervals may mislead."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.doubts import told_doubts
-from owenshap.explain.explanation import Explanation
+from owenshap.explain.explanation import ROWS, Explanation
 from owenshap.explain.matching import check_explanation
 from owenshap.explain.tables import Table
 from owenshap.explain.words import percent
 from owenshap.statistics.intervals import FEW_REPLICATES
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 Rows: TypeAlias = Literal["drawn", "fixed"]
 DRAWN: Literal["drawn"] = "drawn"
@@ -178,3 +177,23 @@ def labels(names: list[str], outputs: list[str] | None, cells: FloatArray) -> di
         "feature": [name for name in names for _ in outputs],
         "output": [output for _ in names for output in outputs],
     }
+
+
+def is_doubtful(explanation: Explanation) -> BoolArray:
+    """Which rows have intervals that may mislead, or none, (rows,) or (rows, outputs)."""
+    return np.asarray(explanation.doubtful, object) != ""
+
+
+def told_doubts(explanation: Explanation) -> str:
+    """Why intervals may mislead, in words, with the rows that it is about; '' where nothing says
+    so.
+    """
+    doubtful = is_doubtful(explanation)
+    if not doubtful.any():
+        return ""
+    texts = np.asarray(explanation.doubtful, object)[doubtful].tolist()
+    most = max(dict.fromkeys(texts), key=texts.count)
+    if ROWS not in explanation.axes or not doubtful.ndim:
+        return f"doubtful: {most}"
+    rows = int(doubtful.reshape(len(doubtful), -1).any(axis=1).sum())
+    return f"doubtful in {rows:,} of {len(doubtful):,} rows: {most}"

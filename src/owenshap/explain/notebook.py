@@ -11,8 +11,8 @@ import numpy as np
 
 from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
-from owenshap.explain.doubts import told_doubts
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.importance import told_doubts
 from owenshap.explain.summary import (
     Line,
     has_intervals,

@@ -11,9 +11,8 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
-from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, ROWS, Explanation
-from owenshap.explain.importance import importance
+from owenshap.explain.importance import importance, is_doubtful
 from owenshap.explain.interactions import Interactions, of_single_row
 from owenshap.explain.words import LONGEST_NAME, Digits, fitted
 from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray

@@ -51,9 +51,9 @@ class Teaching:
         """
         call = self.call
         absent = self.games.question.background
-        if call.method != "auto" or call.asks_for_pairs or call.shared is not None:
+        if call.method != "auto" or call.asks_for_pairs:
             return 0
-        if call.until is None or call.until.seconds is not None:
+        if call.until is None or call.shared is not None:
             return 0
         if absent.per_row or len(absent.table) < LESSONS or self.games.output.predicted is not None:
             return 0

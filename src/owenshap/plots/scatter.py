@@ -10,8 +10,8 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column
 from owenshap.explain.colours import DISTINCT, NEGATIVE
-from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.importance import is_doubtful
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.matching import check_explanation, place_of
 from owenshap.explain.summary import has_intervals, partner_of
