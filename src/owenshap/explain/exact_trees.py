@@ -267,12 +267,12 @@ class ExactTrees:
         """
         few = matrix[:MOST_COMPARED]
         predictions = question.predictions[: len(few)]
-        if question.absent is None or replaced is None or not _differ(matrix, replaced):
+        if replaced is None or not _differ(matrix, replaced):
             self._check(read, read.ensemble.predict(few), predictions)
             return 0  # every composite is one of the rows
         compared = question.composites
         if compared is None:
-            table = composites(self._model, question.rows, question.absent)
+            table = composites(self._model, question.rows, question.background)
             try:
                 compared = table, self._predict(table)
             except ModelError as error:

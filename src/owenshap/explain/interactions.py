@@ -206,9 +206,8 @@ class Interactions:
 
     def _title(self) -> str:
         counts = dict(zip(self.axes, self.shape, strict=True))
-        parts = [counted(counts[ROWS], "row")] if ROWS in counts else []
-        parts.append(counted(counts[PLAYERS], "feature"))
-        parts += [counted(counts[OUTPUTS], "output")] if OUTPUTS in counts else []
+        nouns = {ROWS: "row", PLAYERS: "feature", OUTPUTS: "output"}
+        parts = [counted(counts[axis], noun) for axis, noun in nouns.items() if axis in counts]
         unit = "" if self.unit in (None, PREDICTION) else f", in {self.unit}"
         return f"Interactions of {', '.join(parts)}{unit}"
 
@@ -251,5 +250,5 @@ def _names_of_pairs(pairs: IntArray, names: list[str]) -> dict[str, Any]:
 
 def _largest_first(values: FloatArray, top: int | None) -> tuple[IntArray, ...]:
     """Places of the cells of an array, those of the largest sizes first."""
-    order = np.argsort(-np.abs(values), axis=None, kind="stable")[:top]
-    return np.unravel_index(order, values.shape)
+    order = np.argsort(-np.abs(values), axis=None, kind="stable")
+    return np.unravel_index(order[:top], values.shape)

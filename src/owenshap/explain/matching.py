@@ -75,9 +75,8 @@ def alike(first: Explanation, second: Explanation) -> Explanation:
         units = f"{first.unit or 'unknown'} and {second.unit or 'unknown'}"
         advice = "Explain both with the same output=, as in output='probability'"
         raise InputError("unit", "be the same in both explanations", units, advice)
-    check_alike("index", first.index, second.index)
-    check_alike("output_names", first.output_names, second.output_names)
-    check_alike("confidence", first.confidence, second.confidence)
+    for name in ("index", "output_names", "confidence"):
+        check_alike(name, getattr(first, name), getattr(second, name))
     check_alike("feature_names", sorted(first.feature_names), sorted(second.feature_names))
     place = {name: place for place, name in enumerate(second.feature_names)}
     places = [place[name] for name in first.feature_names]

@@ -49,14 +49,14 @@ def planned(call: Call, games: RowGames, trial: TimeTrial) -> tuple[list[Task], 
     teaching = Teaching(call, games, trial)
     planner = Planner(call, games, trial, teaching)
     question = games.question
-    absent = question.background
     plans = {size: planner.plan(size) for size in games.sizes}
     ranges = None
     # one row that replaces absent features is the empty coalition: the game itself has the range
     shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
-    if shares and len(absent) > 1:
-        trial.count(len(absent.table))
-        ranges = question.ranges(games.predictor.predictions(absent.table))
+    if shares and len(question.background) > 1:
+        replaced = question.background.table
+        trial.count(len(replaced))
+        ranges = question.ranges(games.predictor.predictions(replaced))
     draws = {n_players: planner.draws(plan, n_players) for n_players, plan in plans.items()}
     if call.report is not silent:
         planner.warn(plans)
@@ -103,13 +103,12 @@ class Planner:
             predictions += rows * averaged * least_ahead(plan, n_players)
         seconds = predictions * self.trial.known
         limit = math.inf if self.call.until is None else self.call.until.seconds or math.inf
-        if not min(seconds, limit) > MINUTES:
-            return
-        tell(
-            self.call.report,
-            f"owenshap: {predictions:,} predictions, about {clock(seconds)}, are ahead; fewer "
-            "background rows, a wider tolerance='5%' or seconds=60 are sooner done",
-        )
+        if min(seconds, limit) > MINUTES:
+            tell(
+                self.call.report,
+                f"owenshap: {predictions:,} predictions, about {clock(seconds)}, are ahead; fewer "
+                "background rows, a wider tolerance='5%' or seconds=60 are sooner done",
+            )
 
     @property
     def _background(self) -> int:
@@ -220,7 +219,7 @@ class Planner:
         """
         shared = self.shared
         rows = int((self.games.counts > 0).sum())
-        if shared is None or not rows:
+        if shared is None:
             return math.inf
         share = math.inf if shared.total is None else shared.total // rows
         if shared.seconds is None:
