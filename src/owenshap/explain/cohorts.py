@@ -200,13 +200,9 @@ def _joined(parts: list[Explanation], name: str) -> Any:
         return None
     if name == "convergence":
         most = max(array.shape[1] for array in arrays)
-        arrays = [_padded(array, most) for array in arrays]
+        arrays = [
+            np.pad(array, ((0, 0), (0, most - array.shape[1]), (0, 0)), constant_values=np.nan)
+            for array in arrays
+        ]
     assert AXES_OF[name][0] == ROWS
     return np.concatenate(arrays)
-
-
-def _padded(courses: Any, looks: int) -> Any:
-    """Courses (rows, looks, 2) with room for so many looks."""
-    array = np.full((len(courses), looks, 2), np.nan)
-    array[:, : courses.shape[1]] = courses
-    return array

@@ -130,7 +130,10 @@ def origins(step: Any, columns: int) -> IntArray:
     if name == "OneHotEncoder":
         return np.repeat(np.arange(columns), step._n_features_outs)
     if name == "Pipeline":
-        return _in_turn([inner for _, inner in step.steps], columns)
+        origin_of = np.arange(columns)
+        for _, inner in step.steps:
+            origin_of = origin_of[origins(inner, len(origin_of))]
+        return origin_of
     if name == "ColumnTransformer":
         return _side_by_side(step)
     raise refused(f"{type(step).__name__} may make a column from several")
@@ -138,13 +141,6 @@ def origins(step: Any, columns: int) -> IntArray:
 
 def _name(step: Any) -> str | None:
     return type(step).__name__ if type(step).__module__.startswith("sklearn.") else None
-
-
-def _in_turn(steps: list[Any], columns: int) -> IntArray:
-    origin_of = np.arange(columns)
-    for step in steps:
-        origin_of = origin_of[origins(step, len(origin_of))]
-    return origin_of
 
 
 def _imputed(step: Any, columns: int) -> IntArray:
