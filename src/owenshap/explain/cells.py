@@ -86,9 +86,8 @@ def is_missing(cell: Any) -> bool:
     """Whether a cell holds nothing: None, nan, not-a-time, or pandas' NA."""
     if cell is None or type(cell).__name__ == "NAType":
         return True
-    if isinstance(cell, (float, np.floating, datetime.date, np.datetime64)):
-        return bool(cell != cell)  # noqa: PLR0124 (nan and not-a-time differ from themselves)
-    return False
+    may_be = isinstance(cell, (float, np.floating, datetime.date, np.datetime64))
+    return may_be and bool(cell != cell)  # noqa: PLR0124 (nan and not-a-time differ from themselves)
 
 
 def text_of(cell: Any) -> str:
