@@ -131,7 +131,6 @@ def _title(explanation: Explanation) -> str:
 def _origin(explanation: Explanation, what: str) -> list[str]:
     """A line with method, cost, confidence and seed, and one of what the numbers are."""
     per_row = " per row" if ROWS in explanation.axes else ""
-    intervals = f"{percent(explanation.confidence)} intervals" * has_intervals(explanation)
     doubts = told_doubts(explanation)
     if np.isnan(explanation.lower).all():
         doubts = doubts.replace("doubtful", "no intervals", 1) or "no intervals"
@@ -140,7 +139,7 @@ def _origin(explanation: Explanation, what: str) -> list[str]:
         explanation.method,
         f"{ranged(explanation.evaluations)} evaluations{per_row}",
         f"{ranged(explanation.model_rows)} model rows{per_row}",
-        intervals,
+        f"{percent(explanation.confidence)} intervals" if has_intervals(explanation) else "",
         doubts,
         "" if explanation.seed is None else f"seed {explanation.seed}",
     ]
