@@ -78,8 +78,7 @@ class Column:
         low, high = self.ends()
         if low == high:
             return np.where(self.missing, np.nan, 0.5)
-        shades: FloatArray = np.clip((self.places - low) / (high - low), 0, 1)
-        return shades
+        return np.clip((self.places - low) / (high - low), 0, 1)
 
 
 def is_missing(cell: Any) -> bool:

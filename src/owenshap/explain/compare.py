@@ -303,8 +303,7 @@ def _welch(one: FloatArray, other: FloatArray, confidence: float, cells: int) ->
     below = np.square(parts[0]) / (len(one) - 1) + np.square(parts[1]) / (len(other) - 1)
     fewest = np.full(total.shape, float(min(len(one), len(other)) - 1))
     freedom = np.divide(np.square(total), below, out=fewest, where=below > 0)
-    half: FloatArray = stdtrit(freedom, 1 - (1 - confidence) / (2 * cells)) * np.sqrt(total)
-    return half
+    return stdtrit(freedom, 1 - (1 - confidence) / (2 * cells)) * np.sqrt(total)
 
 
 def _verdicts(

@@ -155,8 +155,7 @@ def row_half_width(of_rows: FloatArray, confidence: float, cells: int = 1) -> Fl
 
     count = len(of_rows)
     quantile = stdtrit(count - 1, 1 - (1 - confidence) / (2 * cells))
-    half: FloatArray = quantile * of_rows.std(axis=0, ddof=1) / np.sqrt(count)
-    return half
+    return quantile * of_rows.std(axis=0, ddof=1) / np.sqrt(count)
 
 
 def mean_half_width(explanation: Explanation) -> FloatArray:

@@ -164,8 +164,7 @@ class Interactions:
         """Both cells of each pair together, (pairs[, rows][, outputs])."""
         place = self.axes.index(PLAYERS)
         cells = np.moveaxis(array, (place, place + 1), (0, 1))
-        whole: FloatArray = 2 * cells[np.triu_indices(len(self.feature_names), 1)]
-        return whole
+        return 2 * cells[np.triu_indices(len(self.feature_names), 1)]
 
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation of interaction values, for shap's own plots."""

@@ -116,8 +116,7 @@ def _same_cells(first: Explanation, second: Explanation) -> BoolArray:
     other = second.data
     if one.dtype.kind in "biuf" and other.dtype.kind in "biuf":
         return (one == other) | (np.isnan(one) & np.isnan(other))
-    same: BoolArray = np.frompyfunc(equal_objects, 2, 1)(one, other).astype(np.bool_)
-    return same
+    return np.frompyfunc(equal_objects, 2, 1)(one, other).astype(np.bool_)
 
 
 def _is_numbers(ids: NDArray[Any]) -> bool:
