@@ -21,9 +21,8 @@ if _typing.TYPE_CHECKING:
     from owenshap.estimators.linear import Linear
     from owenshap.estimators.owen import Owen
     from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
-    from owenshap.explain.cohorts import Cohorts, cohorts
+    from owenshap.explain.cohorts import Cohorts, cohorts, concat
     from owenshap.explain.compare import Comparison, compare
-    from owenshap.explain.concat import concat
     from owenshap.explain.explanation import Explanation
     from owenshap.explain.game_pairs import interactions
     from owenshap.explain.importance import Importance, importance
@@ -59,9 +58,8 @@ _HOMES = {
     "estimators.linear": ["Linear"],
     "estimators.owen": ["Owen"],
     "estimators.printed": ["HalvedOwenPrinted", "OwenPrinted"],
-    "explain.cohorts": ["Cohorts", "cohorts"],
+    "explain.cohorts": ["Cohorts", "cohorts", "concat"],
     "explain.compare": ["Comparison", "compare"],
-    "explain.concat": ["concat"],
     "explain.explanation": ["Explanation"],
     "explain.importance": ["Importance", "importance"],
     "explain.interactions": ["Interactions"],

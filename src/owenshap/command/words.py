@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.indices import SHAPLEY
-from owenshap.explain.doubts import is_doubtful, told_doubts
 from owenshap.explain.explanation import OUTPUTS, Explanation
-from owenshap.explain.importance import importance
+from owenshap.explain.importance import importance, is_doubtful, told_doubts
 from owenshap.explain.summary import lines, told_unit
 from owenshap.explain.words import (
     LONGEST_CELL,

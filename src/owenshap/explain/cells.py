@@ -78,17 +78,15 @@ class Column:
         low, high = self.ends()
         if low == high:
             return np.where(self.missing, np.nan, 0.5)
-        shades: FloatArray = np.clip((self.places - low) / (high - low), 0, 1)
-        return shades
+        return np.clip((self.places - low) / (high - low), 0, 1)
 
 
 def is_missing(cell: Any) -> bool:
     """Whether a cell holds nothing: None, nan, not-a-time, or pandas' NA."""
     if cell is None or type(cell).__name__ == "NAType":
         return True
-    if isinstance(cell, (float, np.floating, datetime.date, np.datetime64)):
-        return bool(cell != cell)  # noqa: PLR0124 (nan and not-a-time differ from themselves)
-    return False
+    may_be = isinstance(cell, (float, np.floating, datetime.date, np.datetime64))
+    return may_be and bool(cell != cell)  # noqa: PLR0124 (nan and not-a-time differ from themselves)
 
 
 def text_of(cell: Any) -> str:
@@ -128,9 +126,7 @@ def _number_text(number: float) -> str:
 
 
 def _kind(cell: Any) -> str:
-    if isinstance(cell, (bool, np.bool_)):
-        return CATEGORIES
-    if isinstance(cell, numbers.Real):
+    if isinstance(cell, numbers.Real) and not isinstance(cell, bool):
         return NUMBERS
     return TIMES if isinstance(cell, (datetime.date, np.datetime64)) else CATEGORIES
 
@@ -145,8 +141,7 @@ def _commonest(names: list[str], codes: IntArray, most: int) -> tuple[IntArray, 
     """Codes and names of the commonest categories in their order; all others share the last."""
     if len(names) <= most:
         return codes, names
-    counts = np.bincount(codes)
-    kept = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+    kept = np.sort(np.argsort(-np.bincount(codes), kind="stable")[: most - 1])
     place = np.full(len(names), most - 1)
     place[kept] = np.arange(most - 1)
     return place[codes], [*(names[i] for i in kept), f"{len(names) - most + 1:,} others"]

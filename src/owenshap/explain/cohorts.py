@@ -1,10 +1,12 @@
-"""Rows in groups: men and women, young and old, one branch and another."""
+"""Rows in groups, men and women, young and old, one branch and another; and rows of several
+explanations as one.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, Column
 from owenshap.explain.colours import DISTINCT
-from owenshap.explain.explanation import Explanation
-from owenshap.explain.matching import check_explanation, place_of
+from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
+from owenshap.explain.matching import check_alike, check_explanation, place_of
 from owenshap.support.arrays import BoolArray
 from owenshap.support.checks import whole_number
 
 MISSING = "missing"
 MOST_VALUES = len(DISTINCT)  # of a number that are cohorts, as a count of doors; more are binned
+ALIKE = ("feature_names", "output_names", "axes", "unit", "confidence", "index")
+"""What must be the same in all explanations that are joined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +121,6 @@ def _groups(cells: NDArray[Any], bins: int) -> dict[str, BoolArray]:
         groups = {text: column.places == value for value, text in zip(values, texts, strict=True)}
     else:
         groups = _binned(column, bins)
-    groups = {name: np.asarray(which & ~column.missing) for name, which in groups.items()}
     groups = {name: which for name, which in groups.items() if which.any()}
     if column.missing.any():
         groups[MISSING] = column.missing
@@ -134,10 +137,72 @@ def _binned(column: Column, bins: int) -> dict[str, BoolArray]:
     names += [f"{low} to {high}" for low, high in itertools.pairwise(texts)]
     names += [f"> {texts[-1]}"] if texts else []
     place = np.searchsorted(inner, column.places)  # the upper end belongs to a group
-    return {name: place == number for number, name in enumerate(names)}
+    return {name: (place == number) & ~column.missing for number, name in enumerate(names)}
 
 
 def _texts(column: Column, values: list[float]) -> list[str]:
     """Numbers and days as text, with all digits where fewer would not tell them apart."""
     texts = [column.text(value) for value in values]
     return texts if len({*texts}) == len(texts) else [repr(value) for value in values]
+
+
+def concat(explanations: Iterable[Explanation]) -> Explanation:
+    """The rows of several explanations, one after the other.
+
+    Parameters
+    ----------
+    explanations : iterable of Explanation
+        Of the same features, outputs, unit and confidence. The seed of the result is None where
+        theirs differ.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> explainer = owenshap.Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)
+    >>> parts = [explainer(np.array([[2.0, 3.0]])), explainer(np.array([[4.0, 5.0]]))]
+    >>> owenshap.concat(parts).values.tolist()
+    [[3.0, 3.0], [10.0, 10.0]]
+    """
+    if isinstance(explanations, Explanation):
+        advice = "As in owenshap.concat([first, second])"
+        raise InputError("explanations", "be a list of explanations", "one of them", advice)
+    parts = list(explanations)
+    if not parts:
+        raise InputError("explanations", "be at least one", "none", "Give a list of them")
+    for part in parts:
+        check_explanation(part, "each of the explanations", rows=True)
+    first = parts[0]
+    for name in ALIKE:
+        for part in parts[1:]:
+            check_alike(name, getattr(first, name), getattr(part, name))
+    joined: dict[str, Any] = {name: _joined(parts, name) for name in AXES_OF}
+    methods = sorted({method for part in parts for method in part.method.split(" and ")})
+    same_seed = all(part.seed == first.seed for part in parts)
+    kept = None
+    if all(part.kept is not None for part in parts):
+        kept = tuple(row for part in parts for row in part.kept or ())
+    return replace(
+        first,
+        **joined,
+        method=" and ".join(methods),
+        seed=first.seed if same_seed else None,
+        kept=kept,
+    )
+
+
+def _joined(parts: list[Explanation], name: str) -> Any:
+    arrays = [getattr(part, name) for part in parts]
+    if any(array is None for array in arrays):
+        return None
+    if name == "convergence":
+        most = max(array.shape[1] for array in arrays)
+        arrays = [
+            np.pad(array, ((0, 0), (0, most - array.shape[1]), (0, 0)), constant_values=np.nan)
+            for array in arrays
+        ]
+    assert AXES_OF[name][0] == ROWS
+    return np.concatenate(arrays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -194,22 +195,18 @@ def compare(
         of_rows = row_half_width(strengths[1] - strengths[0], confidence, cells)
     else:
         of_rows = _welch(*strengths, confidence, cells)
-    half = np.hypot(of_rows, estimated)
-    change = after - before
-    verdicts = _verdicts(change - half, change + half, size)
-    moved = np.full(before.shape, np.nan)
+    moved = spread = np.full(before.shape, np.nan)
     if paired:
         apart = np.abs(second.values - first.values)
         moved = apart.mean(axis=0)
         spread = row_half_width(apart, confidence, cells) if about == DRAWN else of_rows
-        verdicts = _with_moves(verdicts, moved, np.hypot(spread, estimated), size)
     return _comparison(
         first,
         before,
         after,
-        half,
+        np.hypot(of_rows, estimated),
         moved,
-        verdicts,
+        np.hypot(spread, estimated),
         size,
         rows=about,
         counts=(len(first), len(second)),
@@ -229,15 +226,22 @@ def at_once(confidence: float, cells: int) -> float:
 
 
 def _of_one_row(first: Explanation, second: Explanation, least: float | str) -> Comparison:
-    before = first.values
-    after = second.values
-    size = _least(least, np.maximum(first.abs, second.abs))
-    half = (first.half_widths + second.half_widths) * at_once(first.confidence, before.size)
-    change = after - before
-    verdicts = _verdicts(change - half, change + half, size)
-    moved = np.full(before.shape, np.nan)
-    about = {"rows": FIXED, "counts": (1, 1), "paired": True, "left_out": 0, "single": True}
-    return _comparison(first, before, after, half, moved, verdicts, size, **about)
+    widths = first.half_widths + second.half_widths
+    unmoved = np.full(widths.shape, np.nan)
+    return _comparison(
+        first,
+        first.values,
+        second.values,
+        widths * at_once(first.confidence, widths.size),
+        unmoved,
+        unmoved,
+        _least(least, np.maximum(first.abs, second.abs)),
+        rows=FIXED,
+        counts=(1, 1),
+        paired=True,
+        left_out=0,
+        single=True,
+    )
 
 
 def _comparison(
@@ -246,12 +250,17 @@ def _comparison(
     after: FloatArray,
     half: FloatArray,
     moved: FloatArray,
-    verdicts: NDArray[Any],
+    spread: FloatArray,
     least: FloatArray,
     **about: Any,
 ) -> Comparison:
-    """The largest change first."""
+    """The largest change first; `half` and `spread` are half-widths of the change and of `moved`,
+    which is NaN where rows are not paired.
+    """
     change = after - before
+    lower = change - half
+    upper = change + half
+    verdicts = _verdicts(lower, upper, moved, spread, least)
     size = np.fmax(np.abs(change), np.nan_to_num(moved))
     order = np.argsort(-(size if size.ndim == 1 else size.max(axis=1)), kind="stable")
     return Comparison(
@@ -259,8 +268,8 @@ def _comparison(
         output_names=first.output_names,
         before=before[order],
         after=after[order],
-        lower=(change - half)[order],
-        upper=(change + half)[order],
+        lower=lower[order],
+        upper=upper[order],
         moved=moved[order],
         verdicts=verdicts[order],
         least=least,
@@ -273,21 +282,16 @@ def _comparison(
 
 def _least(least: float | str, strengths: FloatArray) -> FloatArray:
     """The least change that matters, of each output; a share is of the features' sum."""
-    advice = "Give a number in the unit of the values, or a share as in '1%'"
-    try:
-        if isinstance(least, bool):
-            raise ValueError
-        if isinstance(least, str):
-            if not least.strip().endswith("%"):
-                raise ValueError
-            size = float(least.strip()[:-1]) / 100 * strengths.sum(axis=0)
-        else:
-            size = np.full(strengths.shape[1:], float(least))[()]
-        if not np.all(np.isfinite(size) & (size >= 0)):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise InputError("least", "be a number from 0 on, or a share", least, advice) from None
-    return np.asarray(size)
+    size = np.asarray(np.nan)
+    with suppress(TypeError, ValueError):
+        if isinstance(least, str) and least.strip().endswith("%"):
+            size = np.asarray(float(least.strip()[:-1]) / 100 * strengths.sum(axis=0))
+        elif not isinstance(least, (str, bool)):
+            size = np.full(strengths.shape[1:], float(least))
+    if not np.all(np.isfinite(size) & (size >= 0)):
+        advice = "Give a number in the unit of the values, or a share as in '1%'"
+        raise InputError("least", "be a number from 0 on, or a share", least, advice)
+    return size
 
 
 def _welch(one: FloatArray, other: FloatArray, confidence: float, cells: int) -> FloatArray:
@@ -299,23 +303,20 @@ def _welch(one: FloatArray, other: FloatArray, confidence: float, cells: int) ->
     below = np.square(parts[0]) / (len(one) - 1) + np.square(parts[1]) / (len(other) - 1)
     fewest = np.full(total.shape, float(min(len(one), len(other)) - 1))
     freedom = np.divide(np.square(total), below, out=fewest, where=below > 0)
-    half: FloatArray = stdtrit(freedom, 1 - (1 - confidence) / (2 * cells)) * np.sqrt(total)
-    return half
+    return stdtrit(freedom, 1 - (1 - confidence) / (2 * cells)) * np.sqrt(total)
 
 
-def _verdicts(lower: FloatArray, upper: FloatArray, least: FloatArray) -> NDArray[Any]:
+def _verdicts(
+    lower: FloatArray, upper: FloatArray, moved: FloatArray, spread: FloatArray, least: FloatArray
+) -> NDArray[Any]:
+    """By the interval of the change, then by what changed in single rows: 'same' is what changed in
+    neither way.
+    """
     verdicts = np.full(lower.shape, UNSURE, object)
     verdicts[(lower >= -least) & (upper <= least)] = SAME
     verdicts[lower > least] = UP
     verdicts[upper < -least] = DOWN
-    return verdicts
-
-
-def _with_moves(
-    verdicts: NDArray[Any], moved: FloatArray, half: FloatArray, least: FloatArray
-) -> NDArray[Any]:
-    """Also by what changed in single rows: 'same' is what changed in neither way."""
     quiet = (verdicts == SAME) | (verdicts == UNSURE)
-    verdicts[quiet & (moved + half > least)] = UNSURE
-    verdicts[quiet & (moved - half > least)] = MOVED
+    verdicts[quiet & (moved + spread > least)] = UNSURE
+    verdicts[quiet & (moved - spread > least)] = MOVED
     return verdicts

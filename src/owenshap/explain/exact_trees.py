@@ -13,7 +13,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.inputs import Call
 from owenshap.explain.question import Question
 from owenshap.explain.read_trees import ReadTrees, refused, split
-from owenshap.games.model_game import ABSENT, MOST_COMPARED, Absent, Compared, composites
+from owenshap.games.model_game import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Columns, Output
 from owenshap.models import Model
 from owenshap.run.cost import SHORT_SECONDS
@@ -133,16 +133,20 @@ class ExactTrees:
 
     def answer(self, call: Call, question: Question) -> tuple[Explanation | None, str | None]:
         """The explanation by exact values, or None and the reason where one can be given."""
-        if question.absent is not None and not (call.method == TREES or self._may_answer(call)):
+        if question.absent is not None and not self._may_answer(call):
             return None, None
         levels = None if call.index.efficient else call.index.as_rule()
         exact, not_exact = self.chosen(question, call.method, levels)
         if exact is None:
             return None, not_exact
-        because = f"{TREES}: {exact.words}"
-        evaluations = np.zeros(len(exact.base), np.int64)
         explanation = question.exact_explanation(
-            TREES, exact.words, because, exact.values, exact.base, evaluations, exact.predicted
+            TREES,
+            exact.words,
+            f"{TREES}: {exact.words}",
+            exact.values,
+            exact.base,
+            np.zeros(len(exact.base), np.int64),
+            exact.predicted,
         )
         return explanation, None
 
@@ -215,12 +219,11 @@ class ExactTrees:
         self, question: Question, levels: Levels | None, pairs: bool, if_sooner: bool
     ) -> TreeValues:
         read = self.read()
-        rows = question.rows
         absent = question.absent
-        players = question.players
-        player_of = read.player_of(players)
-        matrix = read.matrix(rows)
-        known = self._game is not None and self._game[0] is absent
+        player_of = read.player_of(question.players)
+        matrix = read.matrix(question.rows)
+        kept = self._game
+        known = kept is not None and kept[0] is absent and np.array_equal(kept[1], player_of)
         replaced = None if known or absent is None else read.matrix(absent.table)
         compared = 0 if known else self._compare(read, question, matrix, replaced)
         if absent is not None and absent.per_row:
@@ -228,40 +231,29 @@ class ExactTrees:
             by_row = baseline_interactions if pairs else baseline_values
             exact, base = by_row(read.ensemble, matrix, replaced, player_of, levels)
         else:
-            game = self._game_of(read, absent, replaced, player_of)
+            if kept is None or not known:
+                weights = None if absent is None else absent.weights
+                made = TreeGame.of(
+                    read.ensemble, replaced, weights, player_of, self._memory, self._device
+                )
+                kept = self._game = (absent, player_of, made)
+            game = kept[2]
             if if_sooner and absent is not None and self._device is None:
-                _check_sooner(game, len(players))
+                _check_sooner(game, len(question.players))
             exact = _of_game(game, matrix, levels, pairs)
-            base = np.tile(game.base, (len(rows), 1))
+            base = np.tile(game.base, (len(matrix), 1))
         of_players = tuple(range(1, exact.ndim - 1))
         if levels is None:
             self._check(read, base + exact.sum(axis=of_players), question.predictions)
         outputs = question.predictions.shape[1]
-        left_out = len(players) - exact.shape[1]  # players that have no column in the trees
+        left_out = len(question.players) - exact.shape[1]  # that have no column in the trees
         exact = np.pad(exact, ((0, 0), *((0, left_out) for _ in of_players), (0, 0)))
-        like_model = _like_model(exact, outputs), _like_model(base, outputs)
-        values, base = _chosen(*like_model, question.output)
+        values, base = _chosen(
+            _like_model(exact, outputs), _like_model(base, outputs), question.output
+        )
         cover = " and their cover" if absent is None else ""
         words = f"exact from {read.ensemble.n_trees:,} trees{cover}"
         return TreeValues(values, base, words, question.per_row(compared))
-
-    def _game_of(
-        self,
-        read: ReadTrees,
-        absent: Absent | None,
-        replaced: FloatArray | None,
-        player_of: IntArray,
-    ) -> TreeGame:
-        """The game with its tables, kept for later rows."""
-        kept = self._game
-        if kept is not None and kept[0] is absent and np.array_equal(kept[1], player_of):
-            return kept[2]
-        if absent is not None and replaced is None:
-            replaced = read.matrix(absent.table)
-        weights = None if absent is None else absent.weights
-        game = TreeGame.of(read.ensemble, replaced, weights, player_of, self._memory, self._device)
-        self._game = (absent, player_of, game)
-        return game
 
     def _compare(
         self,
@@ -275,21 +267,21 @@ class ExactTrees:
         """
         few = matrix[:MOST_COMPARED]
         predictions = question.predictions[: len(few)]
-        if question.absent is None or replaced is None or not _differ(matrix, replaced):
+        if replaced is None or not _differ(matrix, replaced):
             self._check(read, read.ensemble.predict(few), predictions)
             return 0  # every composite is one of the rows
-        table, wanted = question.composites or self._composites(question.rows, question.absent)
+        compared = question.composites
+        if compared is None:
+            table = composites(self._model, question.rows, question.background)
+            try:
+                compared = table, self._predict(table)
+            except ModelError as error:
+                raise refused("it does not predict composites of rows and background") from error
+        table, wanted = compared
         sums = read.ensemble.predict(np.concatenate([few, read.matrix(table)]))
         self._check(read, sums[: len(few)], predictions)
         self._check(read, sums[len(few) :], wanted)
         return len(table)
-
-    def _composites(self, rows: Table, absent: Absent) -> Compared:
-        table = composites(self._model, rows, absent)
-        try:
-            return table, self._predict(table)
-        except ModelError as error:
-            raise refused("it does not predict composites of rows and background") from error
 
     def _check(self, read: ReadTrees, sums: FloatArray, predictions: FloatArray) -> None:
         """An error where the trees' sums (m, K) are not the model's predictions (m, k)."""
@@ -311,11 +303,10 @@ def _check_sooner(game: TreeGame, n_players: int) -> None:
     evaluations = min(usual_cap(n_players), 2**n_players)
     sampled = game.sampled_work(evaluations)
     if game.work > max(sampled, SHORT_WORK):
-        reason = (
+        raise refused(
             f"its trees are so deep that this would take {game.work / sampled:.1f} times as long "
             f"as {evaluations:,} evaluations; method='trees' does it"
         )
-        raise refused(reason)
 
 
 class _OtherPredictionsError(UnreadableModelError):

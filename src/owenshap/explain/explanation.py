@@ -264,7 +264,7 @@ class Explanation(NDArrayOperatorsMixin):
         """A tidy pandas DataFrame: one line per row, feature and output, with the interval and the
         player's data.
         """
-        from owenshap.explain.frames import frame
+        from owenshap.explain.summary import frame
 
         return frame(self)
 

@@ -11,7 +11,7 @@ from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor
 from owenshap.explain.question import Question
 from owenshap.fast.additive import additive_values
-from owenshap.fast.linear_first import is_additive
+from owenshap.fast.linear_first import LinearFirst, is_additive
 from owenshap.fast.sklearn_kernels import kernel_machine_of
 from owenshap.run.plan import LINEAR, sums_pay
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
@@ -28,23 +28,30 @@ def by_formula(
     number of rows that were predicted to know.
     """
     if question.linear is not None:
-        return _of_linear(question, not_exact), 0
+        return _of_linear(question, question.linear, not_exact), 0
     return _of_kernels(call, predictor, question, not_exact)
 
 
-def _of_linear(question: Question, not_exact: str | None) -> Explanation | None:
-    linear = question.linear
+def _of_linear(
+    question: Question, linear: LinearFirst, not_exact: str | None
+) -> Explanation | None:
     absent = question.background
-    if linear is None or not is_additive(linear, question.output):
+    if not is_additive(linear, question.output):
         return None
     values, base = additive_values(linear, question.output, question.rows, absent, question.players)
     if not question.adds_up(values, base):
         return None
     # they count as the two ends of a game
     live = np.logical_or.reduce(question.live, axis=1)
-    name = LINEAR.estimator.name
     return _explanation(
-        question, name, LINEAR.because, values, base, 1 + live, 2 * len(absent) * live, not_exact
+        question,
+        LINEAR.estimator.name,
+        LINEAR.because,
+        values,
+        base,
+        1 + live,
+        2 * len(absent) * live,
+        not_exact,
     )
 
 
@@ -74,10 +81,15 @@ def _of_kernels(
     bases = base[None].repeat(len(rows), axis=0)
     if not question.adds_up(values, bases):
         return None, checked.predicted
-    predicted = question.per_row(checked.predicted)
-    evaluations = np.zeros(len(rows), np.int64)
     explanation = _explanation(
-        question, KERNELS, PRODUCTS, values, bases, evaluations, predicted, not_exact
+        question,
+        KERNELS,
+        PRODUCTS,
+        values,
+        bases,
+        np.zeros(len(rows), np.int64),
+        question.per_row(checked.predicted),
+        not_exact,
     )
     return explanation, checked.predicted
 
@@ -101,7 +113,6 @@ def _explanation(
         base[null] = question.explained[null]
         if null.all():
             name = "exact"
-    stopped_by = f"closed form: {why}"
     return question.exact_explanation(
-        name, stopped_by, because, values, base, evaluations, predicted, null
+        name, f"closed form: {why}", because, values, base, evaluations, predicted, null
     )

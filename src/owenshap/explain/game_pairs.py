@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from owenshap.designs.indices import Index, as_index
+from owenshap.designs.indices import as_index
 from owenshap.estimators import Estimator
-from owenshap.explain.explanation import OUTPUTS, PLAYERS
-from owenshap.explain.interactions import PARTNERS, Interactions
-from owenshap.explain.pairing import both_doubts, check_size, interval_ends
+from owenshap.explain.interactions import Interactions
+from owenshap.explain.pairing import check_size, of_game
 from owenshap.games.game import Game
-from owenshap.run.answers import Answers, Shares
 from owenshap.run.estimate import estimate
-from owenshap.run.keeping import KeepingGame, Kept
-from owenshap.run.result import Estimate
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.semivalues import players_of, settled_method
 from owenshap.support.checks import parse_bytes
 from owenshap.support.executors import Executor
@@ -89,37 +84,4 @@ def interactions(
         progress=progress,
         memory=memory,
     )
-    return _of_game(estimated, keeping.kept(estimated.evaluations)[0], chosen)
-
-
-def _of_game(estimated: Estimate, kept: Kept, index: Index) -> Interactions:
-    errors = estimated.standard_errors.reshape(estimated.moments.mean.shape)
-    pairs = Answers(kept, Shares(estimated.moments.mean, np.nan_to_num(errors))).pairs(index)
-    matrix, deviations = pairs.matrix()
-    lower, upper = interval_ends(matrix, deviations, estimated.confidence)
-    doubts = np.array(
-        [both_doubts(*doubt) for doubt in zip(estimated.doubts, pairs.doubts, strict=True)], object
-    )
-    scalar = estimated.ends.scalar
-
-    def shaped(array: Any) -> Any:
-        return array[..., 0][()] if scalar else array
-
-    return Interactions(
-        values=shaped(matrix),
-        base_values=shaped(estimated.ends.empty),
-        predictions=shaped(estimated.ends.grand),
-        data=None,
-        feature_names=[str(player) for player in range(len(matrix))],
-        output_names=None,
-        standard_errors=shaped(deviations),
-        lower=shaped(lower),
-        upper=shaped(upper),
-        doubtful=shaped(doubts),
-        evaluations=np.int64(estimated.evaluations),  # type: ignore[arg-type]
-        method=estimated.method,
-        index=index.name,
-        seed=estimated.seed,
-        confidence=estimated.confidence,
-        axes=(PLAYERS, PARTNERS) if scalar else (PLAYERS, PARTNERS, OUTPUTS),
-    )
+    return of_game(estimated, keeping.kept(estimated.evaluations)[0], chosen)

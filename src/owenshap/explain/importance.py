@@ -1,4 +1,4 @@
-"""How much each feature matters over rows, and how sure that is."""
+"""How much each feature matters over rows, how sure that is, and where intervals may mislead."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.doubts import told_doubts
-from owenshap.explain.explanation import Explanation
+from owenshap.explain.explanation import ROWS, Explanation
 from owenshap.explain.matching import check_explanation
 from owenshap.explain.tables import Table
 from owenshap.explain.words import percent
 from owenshap.statistics.intervals import FEW_REPLICATES
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 Rows: TypeAlias = Literal["drawn", "fixed"]
 DRAWN: Literal["drawn"] = "drawn"
@@ -65,11 +64,11 @@ class Importance(Table):
         return f"{percent(self.confidence)} intervals, {ABOUT[self.rows]}"
 
     def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.values)
-        columns["importance"] = self.values.reshape(-1)
-        columns["lower"] = self.lower.reshape(-1)
-        columns["upper"] = self.upper.reshape(-1)
-        return columns
+        return labels(self.feature_names, self.output_names, self.values) | {
+            "importance": self.values.reshape(-1),
+            "lower": self.lower.reshape(-1),
+            "upper": self.upper.reshape(-1),
+        }
 
     def _title(self) -> str:
         unit = f", in {self.unit}" if self.unit else ""
@@ -156,8 +155,7 @@ def row_half_width(of_rows: FloatArray, confidence: float, cells: int = 1) -> Fl
 
     count = len(of_rows)
     quantile = stdtrit(count - 1, 1 - (1 - confidence) / (2 * cells))
-    half: FloatArray = quantile * of_rows.std(axis=0, ddof=1) / np.sqrt(count)
-    return half
+    return quantile * of_rows.std(axis=0, ddof=1) / np.sqrt(count)
 
 
 def mean_half_width(explanation: Explanation) -> FloatArray:
@@ -165,9 +163,8 @@ def mean_half_width(explanation: Explanation) -> FloatArray:
     half = explanation.half_widths
     known = np.isfinite(half)
     count = known.sum(axis=0)
-    total = np.where(known, half, 0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
+    mean: FloatArray = np.full(count.shape, np.nan)
+    return np.divide(np.where(known, half, 0).sum(axis=0), count, out=mean, where=count > 0)
 
 
 def labels(names: list[str], outputs: list[str] | None, cells: FloatArray) -> dict[str, Any]:
@@ -179,3 +176,23 @@ def labels(names: list[str], outputs: list[str] | None, cells: FloatArray) -> di
         "feature": [name for name in names for _ in outputs],
         "output": [output for _ in names for output in outputs],
     }
+
+
+def is_doubtful(explanation: Explanation) -> BoolArray:
+    """Which rows have intervals that may mislead, or none, (rows,) or (rows, outputs)."""
+    return np.asarray(explanation.doubtful, object) != ""
+
+
+def told_doubts(explanation: Explanation) -> str:
+    """Why intervals may mislead, in words, with the rows that it is about; '' where nothing says
+    so.
+    """
+    doubtful = is_doubtful(explanation)
+    if not doubtful.any():
+        return ""
+    texts = np.asarray(explanation.doubtful, object)[doubtful].tolist()
+    most = max(dict.fromkeys(texts), key=texts.count)
+    if ROWS not in explanation.axes or not doubtful.ndim:
+        return f"doubtful: {most}"
+    rows = int(doubtful.reshape(len(doubtful), -1).any(axis=1).sum())
+    return f"doubtful in {rows:,} of {len(doubtful):,} rows: {most}"

@@ -77,9 +77,7 @@ def _numbers(key: Key, axis: str, names: list[str] | None) -> Any:
             key,
             "As in explanation[0, 'age']",
         )
-    if array.ndim == 0:
-        return int(array)
-    return array
+    return int(array) if array.ndim == 0 else array
 
 
 def _place(name: str, axis: str, names: list[str] | None) -> int:

@@ -12,7 +12,7 @@ from owenshap.estimators import Estimator
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explainer import Explainer
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.interactions import PARTNERS, Interactions, shaped
 from owenshap.explain.pairing import check_size, of_explanation
 from owenshap.explain.question import Question
 from owenshap.run.methods import TREES
@@ -133,9 +133,12 @@ class Interacting(Explainer):
         check_size(len(given.players), len(given.rows), 1, self._memory)
         if not (self._trees.known or given.absent is None or method == TREES):
             return None
-        settings = Settings.checked(seed, confidence, True, self._memory)
-        predictions = self._predictor.predictions(given.rows)
-        question = self._predictor.plain_question(settings, chosen.name, given, predictions)
+        question = self._predictor.plain_question(
+            Settings.checked(seed, confidence, True, self._memory),
+            chosen.name,
+            given,
+            self._predictor.predictions(given.rows),
+        )
         exact, _ = self._trees.chosen(question, method, chosen.as_rule(), pairs=True)
         return None if exact is None else _of_trees(question, exact)
 
@@ -144,21 +147,17 @@ def _of_trees(question: Question, exact: TreeValues) -> Interactions:
     """The interactions of rows, from exact values of all pairs."""
     one = question.explained.shape[1] == 1
     cells = (exact.values + exact.values.swapaxes(1, 2)) / 2  # but for rounding the same
-
-    def shaped(array: Any) -> Any:
-        return array[..., 0] if one else array
-
     return Interactions(
-        values=shaped(cells),
-        base_values=shaped(exact.base),
-        predictions=shaped(question.explained),
+        values=shaped(cells, one),
+        base_values=shaped(exact.base, one),
+        predictions=shaped(question.explained, one),
         data=question.data(),
         feature_names=[*question.players.names],  # the user may change the list
         output_names=question.output_names,
-        standard_errors=np.zeros_like(shaped(cells)),
-        lower=shaped(cells).copy(),
-        upper=shaped(cells).copy(),
-        doubtful=shaped(np.full(exact.base.shape, "", object)),
+        standard_errors=np.zeros_like(shaped(cells, one)),
+        lower=shaped(cells, one).copy(),
+        upper=shaped(cells, one).copy(),
+        doubtful=shaped(np.full(exact.base.shape, "", object), one),
         evaluations=np.zeros(len(question.explained), np.int64),
         method=TREES,
         index=question.index,

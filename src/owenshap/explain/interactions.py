@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
-from owenshap.explain.indexing import resolve
+from owenshap.explain.indexing import pick, resolve
 from owenshap.explain.tables import html_table, text_table
-from owenshap.explain.words import FEW_LINES, counted, fitted, named_outputs
+from owenshap.explain.words import FEW_LINES, counted, fitted, named_outputs, ranged
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.extras import needed
 from owenshap.support.units import PREDICTION
@@ -102,39 +102,32 @@ class Interactions:
     def main_effects(self) -> FloatArray:
         """What each player adds alone, (rows, players[, outputs]): the diagonal."""
         first = self.axes.index(PLAYERS)
-        diagonal: FloatArray = np.diagonal(self.values, axis1=first, axis2=first + 1)
-        return np.moveaxis(diagonal, -1, first)
+        return np.moveaxis(np.diagonal(self.values, axis1=first, axis2=first + 1), -1, first)
 
     def __getitem__(self, key: Any) -> Interactions:
         if ROWS not in self.axes or isinstance(key, tuple | str):
             advice = "As in interactions[0]; of an output, interactions.of_output('cat')"
             raise InputError("index", "be of rows", key, advice)
-        return self._of(resolve(key, (ROWS,), {})[ROWS], ROWS)
+        return self._of(resolve(key, (ROWS,), {}))
 
     def of_output(self, output: str | int) -> Interactions:
         """Those of one output, by its name or number."""
         if OUTPUTS not in self.axes:
             raise InputError("output", "be left out where there is one alone", output, "Use all")
-        place = resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names})
-        return self._of(place[OUTPUTS], OUTPUTS)
+        return self._of(resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names}))
 
-    def _of(self, which: Any, axis: str) -> Interactions:
-        """What is taken along one axis, which goes where it is a number."""
-        single = isinstance(which, int)
+    def _of(self, index: Mapping[str, Any]) -> Interactions:
+        """What is taken along some axes, which go where it is a number."""
         kept: dict[str, Any] = {
-            "axes": tuple(each for each in self.axes if not (single and each == axis))
+            "axes": tuple(axis for axis in self.axes if not isinstance(index.get(axis), int))
         }
-        for name, axes_of in PAIR_AXES.items():
+        for name, axes in PAIR_AXES.items():
             array = getattr(self, name)
-            have = [each for each in axes_of if each in self.axes]
-            if axis in have and array is not None:
-                place = (slice(None),) * have.index(axis)
-                kept[name] = array[(*place, which)]
-        if axis == OUTPUTS and self.output_names is not None:
-            kept["output_names"] = [
-                self.output_names[i]
-                for i in np.atleast_1d(np.arange(len(self.output_names))[which])
-            ]
+            picked = [index.get(axis, slice(None)) for axis in axes if axis in self.axes]
+            kept[name] = None if array is None else pick(array, picked)
+        if OUTPUTS in index and self.output_names is not None:
+            places = np.atleast_1d(np.arange(len(self.output_names))[index[OUTPUTS]])
+            kept["output_names"] = [self.output_names[place] for place in places]
         return replace(self, **kept)
 
     def pairs(self, top: int | None = None) -> pandas.DataFrame:
@@ -154,29 +147,24 @@ class Interactions:
         columns: dict[str, Any] = {}
         if ROWS in self.axes:
             columns["row"] = at[1]
-        columns |= self._names_of_pairs(at[0], self.feature_names)
+        columns |= _names_of_pairs(at[0], self.feature_names)
         if OUTPUTS in self.axes:
             names = self.output_names
             columns["output"] = at[-1] if names is None else np.array(names, object)[at[-1]]
-        columns["value"] = value[at]
-        columns["standard_error"] = self._whole(self.standard_errors)[at]
-        columns["lower"] = self._whole(self.lower)[at]
-        columns["upper"] = self._whole(self.upper)[at]
-        columns["doubtful"] = np.broadcast_to(self.doubtful, value.shape)[at]
+        columns |= {
+            "value": value[at],
+            "standard_error": self._whole(self.standard_errors)[at],
+            "lower": self._whole(self.lower)[at],
+            "upper": self._whole(self.upper)[at],
+            "doubtful": np.broadcast_to(self.doubtful, value.shape)[at],
+        }
         return tidy(columns)
 
     def _whole(self, array: FloatArray) -> FloatArray:
         """Both cells of each pair together, (pairs[, rows][, outputs])."""
         place = self.axes.index(PLAYERS)
         cells = np.moveaxis(array, (place, place + 1), (0, 1))
-        whole: FloatArray = 2 * cells[np.triu_indices(len(self.feature_names), 1)]
-        return whole
-
-    def _names_of_pairs(self, pairs: IntArray, names: list[str]) -> dict[str, Any]:
-        """Names of the players of pairs with these numbers."""
-        players = np.triu_indices(len(names), 1)
-        places = zip(("first", "second"), players, strict=True)
-        return {column: [names[player] for player in each[pairs]] for column, each in places}
+        return 2 * cells[np.triu_indices(len(self.feature_names), 1)]
 
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation of interaction values, for shap's own plots."""
@@ -204,13 +192,12 @@ class Interactions:
         one = of_single_row(self)
         shown = {"value": one._whole(one.values)}
         if ROWS in one.axes:
-            mean = np.abs(shown["value"]).mean(axis=1)
-            shown = {f"mean |value| over {len(one):,} rows": mean}
+            shown = {f"mean |value| over {len(one):,} rows": np.abs(shown["value"]).mean(axis=1)}
         elif not np.array_equal(one.lower, one.upper):  # exact ones have no intervals to tell
             shown |= {"lower": one._whole(one.lower), "upper": one._whole(one.upper)}
         sizes = next(iter(shown.values()))
         at = _largest_first(sizes, None)
-        columns = one._names_of_pairs(at[0], fitted(one.feature_names))
+        columns = _names_of_pairs(at[0], fitted(one.feature_names))
         if OUTPUTS in one.axes:
             outputs = named_outputs(one.output_names, sizes.shape[-1])
             columns["output"] = [outputs[number] for number in at[-1]]
@@ -218,18 +205,15 @@ class Interactions:
 
     def _title(self) -> str:
         counts = dict(zip(self.axes, self.shape, strict=True))
-        parts = [counted(counts[ROWS], "row")] if ROWS in counts else []
-        parts.append(counted(counts[PLAYERS], "feature"))
-        parts += [counted(counts[OUTPUTS], "output")] if OUTPUTS in counts else []
+        nouns = {ROWS: "row", PLAYERS: "feature", OUTPUTS: "output"}
+        parts = [counted(counts[axis], noun) for axis, noun in nouns.items() if axis in counts]
         unit = "" if self.unit in (None, PREDICTION) else f", in {self.unit}"
         return f"Interactions of {', '.join(parts)}{unit}"
 
     def _notes(self) -> list[str]:
         index = [] if self.index == SHAPLEY.name else [f"index {self.index}"]
-        low = int(np.min(self.evaluations))
-        high = int(np.max(self.evaluations))
-        cost = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        parts = [*index, self.method, f"{cost} evaluations{' per row' * (ROWS in self.axes)}"]
+        cost = f"{ranged(self.evaluations)} evaluations{' per row' * (ROWS in self.axes)}"
+        parts = [*index, self.method, cost]
         doubts = [each for each in np.ravel(self.doubtful).tolist() if each]
         return [" · ".join(parts), *(f"doubtful: {doubt}" for doubt in doubts[:1])]
 
@@ -246,11 +230,24 @@ class Interactions:
 
 def of_single_row(interactions: Interactions) -> Interactions:
     """Those of the row where there is one alone, without the axis of rows."""
-    single = ROWS in interactions.axes and len(interactions) == 1
-    return interactions[0] if single else interactions
+    return interactions[0] if ROWS in interactions.axes and len(interactions) == 1 else interactions
+
+
+def shaped(array: Any, one: bool) -> Any:
+    """An array whose last axis is that of outputs, which goes where there is one alone."""
+    return array[..., 0][()] if one else array
+
+
+def _names_of_pairs(pairs: IntArray, names: list[str]) -> dict[str, Any]:
+    """Names of the players of pairs with these numbers."""
+    first, second = np.triu_indices(len(names), 1)
+    return {
+        "first": [names[player] for player in first[pairs]],
+        "second": [names[player] for player in second[pairs]],
+    }
 
 
 def _largest_first(values: FloatArray, top: int | None) -> tuple[IntArray, ...]:
     """Places of the cells of an array, those of the largest sizes first."""
-    order = np.argsort(-np.abs(values), axis=None, kind="stable")[:top]
-    return np.unravel_index(order, values.shape)
+    order = np.argsort(-np.abs(values), axis=None, kind="stable")
+    return np.unravel_index(order[:top], values.shape)

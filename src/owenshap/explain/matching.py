@@ -54,7 +54,6 @@ def place_of(key: str | int, explanation: Explanation, what: str) -> int:
 def check_alike(name: str, one: Any, other: Any) -> None:
     """An error where a property of two explanations is not the same."""
     if one != other:
-        what = name.replace("_", " ")
         if isinstance(one, list) and isinstance(other, list):
             differ = [each for each in [*one, *other] if (each in one) != (each in other)]
             got = f"{differ[0]!r} in one of them only" if differ else "another order"
@@ -62,7 +61,7 @@ def check_alike(name: str, one: Any, other: Any) -> None:
         else:
             got = f"{one!r} and {other!r}"
             advice = "Explain the rows again, in the same way"
-        raise InputError(what, "be the same in all explanations", got, advice)
+        raise InputError(name.replace("_", " "), "be the same in all explanations", got, advice)
 
 
 def alike(first: Explanation, second: Explanation) -> Explanation:
@@ -76,9 +75,8 @@ def alike(first: Explanation, second: Explanation) -> Explanation:
         units = f"{first.unit or 'unknown'} and {second.unit or 'unknown'}"
         advice = "Explain both with the same output=, as in output='probability'"
         raise InputError("unit", "be the same in both explanations", units, advice)
-    check_alike("index", first.index, second.index)
-    check_alike("output_names", first.output_names, second.output_names)
-    check_alike("confidence", first.confidence, second.confidence)
+    for name in ("index", "output_names", "confidence"):
+        check_alike(name, getattr(first, name), getattr(second, name))
     check_alike("feature_names", sorted(first.feature_names), sorted(second.feature_names))
     place = {name: place for place, name in enumerate(second.feature_names)}
     places = [place[name] for name in first.feature_names]
@@ -87,9 +85,7 @@ def alike(first: Explanation, second: Explanation) -> Explanation:
 
 def shared_rows(first: Explanation, second: Explanation) -> tuple[Explanation, Explanation, int]:
     """The rows that both have, in the order of the first, and how many are left out."""
-    ids = first.row_ids, second.row_ids
-    numbered = all(each is None or _is_numbers(each) for each in ids)
-    if numbered:
+    if all(each is None or _is_numbers(each) for each in (first.row_ids, second.row_ids)):
         _check_same_rows(first, second)
         return first, second, 0
     places = [_places(first), _places(second)]
@@ -101,8 +97,7 @@ def shared_rows(first: Explanation, second: Explanation) -> tuple[Explanation, E
     if not both:
         raise InputError("rows", "be the same in both", "no row id in common", UNPAIRED)
     taken = [np.array([places_of[key] for key in both]) for places_of in places]
-    left_out = len(first) + len(second) - 2 * len(both)
-    return first[taken[0]], second[taken[1]], left_out
+    return first[taken[0]], second[taken[1]], len(first) + len(second) - 2 * len(both)
 
 
 def _check_same_rows(first: Explanation, second: Explanation) -> None:
@@ -121,8 +116,7 @@ def _same_cells(first: Explanation, second: Explanation) -> BoolArray:
     other = second.data
     if one.dtype.kind in "biuf" and other.dtype.kind in "biuf":
         return (one == other) | (np.isnan(one) & np.isnan(other))
-    same: BoolArray = np.frompyfunc(equal_objects, 2, 1)(one, other).astype(np.bool_)
-    return same
+    return np.frompyfunc(equal_objects, 2, 1)(one, other).astype(np.bool_)
 
 
 def _is_numbers(ids: NDArray[Any]) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 
 from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
-from owenshap.explain.doubts import told_doubts
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.importance import told_doubts
 from owenshap.explain.summary import (
     Line,
     has_intervals,
@@ -35,6 +35,7 @@ from owenshap.explain.words import (
     fitted,
     named_outputs,
     percent,
+    ranged,
     shorten,
 )
 from owenshap.support.arrays import FloatArray
@@ -86,8 +87,7 @@ def _of_outputs(explanation: Explanation, most: int) -> tuple[str, dict[str, Any
     if len(others):
         features.append(others_label(len(others)))
         numbers = np.vstack([numbers, values[others].sum(axis=0)])
-    columns: dict[str, Any] = {"": features}
-    columns |= {name: numbers[:, place] for place, name in enumerate(shown)}
+    columns = {"": features, **{name: numbers[:, place] for place, name in enumerate(shown)}}
     first = repr(names[0]) if explanation.output_names else "0"
     hidden = f"{counted(count - len(shown), 'output')} not shown; " if count > len(shown) else ""
     note = f"{hidden}pick an output for intervals, as in explanation[..., {first}]"
@@ -97,8 +97,7 @@ def _of_outputs(explanation: Explanation, most: int) -> tuple[str, dict[str, Any
 
 def _of_one_row(explanation: Explanation) -> Explanation:
     """A table of one row as that row: its values have signs, a mean strength has none."""
-    one = ROWS in explanation.axes and len(explanation) == 1
-    return explanation[0] if one else explanation
+    return explanation[0] if ROWS in explanation.axes and len(explanation) == 1 else explanation
 
 
 def _about(explanation: Explanation, what: str) -> str:
@@ -132,21 +131,19 @@ def _title(explanation: Explanation) -> str:
 def _origin(explanation: Explanation, what: str) -> list[str]:
     """A line with method, cost, confidence and seed, and one of what the numbers are."""
     per_row = " per row" if ROWS in explanation.axes else ""
-    parts = [
-        explanation.method,
-        f"{_range(explanation.evaluations)} evaluations{per_row}",
-        f"{_range(explanation.model_rows)} model rows{per_row}",
-    ]
-    if explanation.index != SHAPLEY.name:
-        parts.insert(0, f"index {explanation.index}")
     doubts = told_doubts(explanation)
     if np.isnan(explanation.lower).all():
         doubts = doubts.replace("doubtful", "no intervals", 1) or "no intervals"
-    elif has_intervals(explanation):
-        parts.append(f"{percent(explanation.confidence)} intervals")
-    parts += [doubts] * bool(doubts)
-    seed = [] if explanation.seed is None else [f"seed {explanation.seed}"]
-    return [" · ".join([*parts, *seed]), _about(explanation, what)]
+    parts = [
+        "" if explanation.index == SHAPLEY.name else f"index {explanation.index}",
+        explanation.method,
+        f"{ranged(explanation.evaluations)} evaluations{per_row}",
+        f"{ranged(explanation.model_rows)} model rows{per_row}",
+        f"{percent(explanation.confidence)} intervals" if has_intervals(explanation) else "",
+        doubts,
+        "" if explanation.seed is None else f"seed {explanation.seed}",
+    ]
+    return [" · ".join(filter(None, parts)), _about(explanation, what)]
 
 
 def _bars(explanation: Explanation, *, gap: bool) -> str:
@@ -197,9 +194,3 @@ def _box(start: float, end: float, low: float, high: float, style: str) -> str:
     return (
         f"<div style='position:absolute;left:{left:.2f}%;width:{right - left:.2f}%;{style}'></div>"
     )
-
-
-def _range(counts: object) -> str:
-    low = int(np.min(counts))  # type: ignore[call-overload]
-    high = int(np.max(counts))  # type: ignore[call-overload]
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,8 +1,9 @@
-"""Interactions, and values under another index, of explanations that kept their evaluations."""
+"""Interactions, and values under another index, from evaluations that were kept."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,10 @@ import numpy as np
 from owenshap.designs.indices import Index, as_index
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.interactions import PARTNERS, Interactions, shaped
 from owenshap.run.answers import Answers, Shares
-from owenshap.run.keeping import KeptRow
+from owenshap.run.keeping import Kept, KeptRow
+from owenshap.run.result import Estimate
 from owenshap.statistics.intervals import normal_quantile
 from owenshap.support.arrays import USUAL_MEMORY, FloatArray
 
@@ -48,29 +50,25 @@ def of_explanation(explanation: Explanation, index: Any) -> Interactions:
     deviations = np.zeros_like(matrices)
     doubts = np.array(explanation.doubtful, object).reshape(count, outputs)
     for row, each in enumerate(rows):
-        if each is None:
-            continue
-        live = each.live
-        pairs = Answers(each.kept, Shares(values[row, live], errors[row, live])).pairs(chosen)
-        matrices[row][np.ix_(live, live)], deviations[row][np.ix_(live, live)] = pairs.matrix()
-        doubts[row] = [both_doubts(*both) for both in zip(doubts[row], pairs.doubts, strict=True)]
-    lower, upper = interval_ends(matrices, deviations, explanation.confidence)
+        if each is not None:
+            at = np.ix_(each.live, each.live)
+            shares = Shares(values[row, each.live], errors[row, each.live])
+            matrices[row][at], deviations[row][at], doubts[row] = _answer(
+                each.kept, shares, doubts[row], chosen
+            )
+    lower, upper = _interval_ends(matrices, deviations, explanation.confidence)
     one = OUTPUTS not in explanation.axes
-
-    def shaped(array: Any) -> Any:
-        return array[..., 0] if one else array
-
     return Interactions(
-        values=shaped(matrices),
+        values=shaped(matrices, one),
         base_values=explanation.base_values,
         predictions=explanation.predictions,
         data=explanation.data,
         feature_names=list(explanation.feature_names),
         output_names=explanation.output_names,
-        standard_errors=shaped(deviations),
-        lower=shaped(lower),
-        upper=shaped(upper),
-        doubtful=shaped(doubts),
+        standard_errors=shaped(deviations, one),
+        lower=shaped(lower, one),
+        upper=shaped(upper, one),
+        doubtful=shaped(doubts, one),
         evaluations=explanation.evaluations,
         method=explanation.method,
         index=chosen.name,
@@ -81,26 +79,50 @@ def of_explanation(explanation: Explanation, index: Any) -> Interactions:
     )
 
 
+def of_game(estimated: Estimate, kept: Kept, index: Index) -> Interactions:
+    """The interactions of a game, of whose run the evaluations were kept."""
+    errors = estimated.standard_errors.reshape(estimated.moments.mean.shape)
+    shares = Shares(estimated.moments.mean, np.nan_to_num(errors))
+    matrix, deviations, doubts = _answer(kept, shares, estimated.doubts, index)
+    lower, upper = _interval_ends(matrix, deviations, estimated.confidence)
+    scalar = estimated.ends.scalar
+    return Interactions(
+        values=shaped(matrix, scalar),
+        base_values=shaped(estimated.ends.empty, scalar),
+        predictions=shaped(estimated.ends.grand, scalar),
+        data=None,
+        feature_names=[str(player) for player in range(len(matrix))],
+        output_names=None,
+        standard_errors=shaped(deviations, scalar),
+        lower=shaped(lower, scalar),
+        upper=shaped(upper, scalar),
+        doubtful=shaped(np.array(doubts, object), scalar),
+        evaluations=np.int64(estimated.evaluations),  # type: ignore[arg-type]
+        method=estimated.method,
+        index=index.name,
+        seed=estimated.seed,
+        confidence=estimated.confidence,
+        axes=(PLAYERS, PARTNERS) if scalar else (PLAYERS, PARTNERS, OUTPUTS),
+    )
+
+
 def explanation_under(explanation: Explanation, index: Any) -> Explanation:
     """The values of rows whose evaluations were kept, under another index."""
     chosen = as_index(index)
-    rows = _kept_rows(explanation, chosen)
     values = _with_outputs(explanation.values, explanation).copy()
     errors = np.nan_to_num(_with_outputs(explanation.standard_errors, explanation))
-    for row, each in enumerate(rows):
+    for row, each in enumerate(_kept_rows(explanation, chosen)):
         if each is not None:
             answers = Answers(each.kept, Shares(values[row, each.live], errors[row, each.live]))
             values[row, each.live], errors[row, each.live] = answers.values(chosen)
-    if OUTPUTS not in explanation.axes:
-        values = values[..., 0]
-        errors = errors[..., 0]
-    lower, upper = interval_ends(values, errors, explanation.confidence)
+    lower, upper = _interval_ends(values, errors, explanation.confidence)
+    one = OUTPUTS not in explanation.axes
     return replace(
         explanation,
-        values=values,
-        standard_errors=errors,
-        lower=lower,
-        upper=upper,
+        values=shaped(values, one),
+        standard_errors=shaped(errors, one),
+        lower=shaped(lower, one),
+        upper=shaped(upper, one),
         index=chosen.name,
         kept=None,
     )
@@ -124,7 +146,7 @@ def _with_outputs(array: FloatArray, explanation: Explanation) -> FloatArray:
     return array if OUTPUTS in explanation.axes else array[..., None]
 
 
-def interval_ends(
+def _interval_ends(
     values: FloatArray, errors: FloatArray, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper ends of intervals."""
@@ -132,6 +154,12 @@ def interval_ends(
     return values - half, values + half
 
 
-def both_doubts(one: str, other: str) -> str:
-    """Two reasons, or one, or none."""
-    return "; ".join(each for each in (one, other) if each)
+def _answer(
+    kept: Kept, shares: Shares, doubts: Iterable[str], index: Index
+) -> tuple[FloatArray, FloatArray, list[str]]:
+    """The interactions of a row or of a game and their errors, (n, n, k), and why either they or
+    the values are doubtful.
+    """
+    pairs = Answers(kept, shares).pairs(index)
+    both = zip(doubts, pairs.doubts, strict=True)
+    return *pairs.matrix(), ["; ".join(filter(None, each)) for each in both]

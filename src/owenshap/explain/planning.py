@@ -49,14 +49,14 @@ def planned(call: Call, games: RowGames, trial: TimeTrial) -> tuple[list[Task], 
     teaching = Teaching(call, games, trial)
     planner = Planner(call, games, trial, teaching)
     question = games.question
-    absent = question.background
     plans = {size: planner.plan(size) for size in games.sizes}
     ranges = None
     # one row that replaces absent features is the empty coalition: the game itself has the range
     shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
-    if shares and len(absent) > 1:
-        trial.count(len(absent.table))
-        ranges = question.ranges(games.predictor.predictions(absent.table))
+    if shares and len(question.background) > 1:
+        replaced = question.background.table
+        trial.count(len(replaced))
+        ranges = question.ranges(games.predictor.predictions(replaced))
     draws = {n_players: planner.draws(plan, n_players) for n_players, plan in plans.items()}
     if call.report is not silent:
         planner.warn(plans)
@@ -86,7 +86,13 @@ class Planner:
         draws = self.draws(plan, n_players)
         if draws is None or self.call.draws is not None:
             return plan
-        return _with_draws(plan, draws, self._background)
+        because = (
+            f"{plan.because}; {draws:,} of {self._background:,} background rows are drawn for each "
+            "star, and their error is in the interval"
+        )
+        assert plan.until is not None
+        # exact values, which it might go over to, average over all background rows
+        return replace(plan, because=because, until=replace(plan.until, exact=False))
 
     def warn(self, plans: Mapping[int, Plan]) -> None:
         """Say beforehand where minutes are ahead, as far as is known."""
@@ -97,13 +103,12 @@ class Planner:
             predictions += rows * averaged * least_ahead(plan, n_players)
         seconds = predictions * self.trial.known
         limit = math.inf if self.call.until is None else self.call.until.seconds or math.inf
-        if not min(seconds, limit) > MINUTES:
-            return
-        tell(
-            self.call.report,
-            f"owenshap: {predictions:,} predictions, about {clock(seconds)}, are ahead; fewer "
-            "background rows, a wider tolerance='5%' or seconds=60 are sooner done",
-        )
+        if min(seconds, limit) > MINUTES:
+            tell(
+                self.call.report,
+                f"owenshap: {predictions:,} predictions, about {clock(seconds)}, are ahead; fewer "
+                "background rows, a wider tolerance='5%' or seconds=60 are sooner done",
+            )
 
     @property
     def _background(self) -> int:
@@ -127,9 +132,8 @@ class Planner:
         method = self._of_pairs(n_players) if call.asks_for_pairs else call.method
         if call.draws is not None and method == "auto":
             # exact values average over the whole background, which drawing is to avoid
-            plan = self._made(n_players, STARS, None)
             because = f"{call.draws:,} background rows are drawn for each star, as asked for"
-            return replace(plan, because=because)
+            return replace(self._made(n_players, STARS, None), because=because)
         plan = self._made(n_players, method, None)
         if method == "auto" and (plan.estimator.random or call.until is not None):
             plan = self._made(n_players, method, self._cost(plan, n_players))
@@ -188,9 +192,13 @@ class Planner:
         of_a_star = (self._drawn(n_players) or rows) / rows
 
         def cost_of(seconds: float) -> Cost:
-            counted = self.games.row_seconds * rows
-            taught = self.teaching.rows_sharing
-            return Cost(seconds * rows, outputs, counted, of_a_star=of_a_star, taught=taught)
+            return Cost(
+                seconds * rows,
+                outputs,
+                self.games.row_seconds * rows,
+                of_a_star=of_a_star,
+                taught=self.teaching.rows_sharing,
+            )
 
         def matters(seconds: float) -> bool:
             if math.isinf(seconds):
@@ -204,13 +212,6 @@ class Planner:
         cost = cost_of(self.trial.seconds(matters, to_come))
         return replace(cost, at_most=math.isnan(self.trial.known))
 
-    @property
-    def _averaged(self) -> int:
-        """Background rows that an evaluation of the largest game averages over."""
-        n_players = int(self.games.counts.max())
-        drawn = self._drawn(n_players) if drawn_pays(n_players, self._background) else None
-        return self.call.draws or drawn or self._background
-
     @cached_property
     def _share(self) -> float:
         """Evaluations of a row where all have as many; infinite where nothing is shared that could
@@ -218,15 +219,17 @@ class Planner:
         """
         shared = self.shared
         rows = int((self.games.counts > 0).sum())
-        if shared is None or not rows:
+        if shared is None:
             return math.inf
         share = math.inf if shared.total is None else shared.total // rows
         if shared.seconds is None:
             return share
-        budget = self.call.budget
-        plenty = 4 * default_budget(int(self.games.counts.max())) if budget is None else budget
+        largest = int(self.games.counts.max())
+        plenty = self.call.budget or 4 * default_budget(largest)
+        drawn = self._drawn(largest) if drawn_pays(largest, self._background) else None
+        averaged = self.call.draws or drawn or self._background
         # seconds for one row of the model per evaluation
-        whole = shared.seconds / (rows * self._averaged)
+        whole = shared.seconds / (rows * averaged)
         limit = min(SHORT_TRIAL, TRIED * shared.seconds)
         seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, limit)
         return min(share, whole / (seconds * self.trial.row_time.slowness))
@@ -264,23 +267,12 @@ class Planner:
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
         if plan.until is None and replicates < 1:
             return plan  # the error then speaks of all rows
-        until = replace(call.until, exact=exact)
-        return Plan(estimator, replicates, most, because, until, plan.cost)
+        return Plan(
+            estimator, replicates, most, because, replace(call.until, exact=exact), plan.cost
+        )
 
     def _less_than_a_star(self, n_players: int) -> Plan:
         """What a row can have in a time in which not even the first estimate by stars fits."""
         within = max(4, int((1 - TRIED) * self._share))
         plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
-
-
-def _with_draws(plan: Plan, draws: int, background: int) -> Plan:
-    """The plan of stars with so many background rows drawn for each: it does not go over to exact
-    values, which average over all of them.
-    """
-    because = (
-        f"{plan.because}; {draws:,} of {background:,} background rows are drawn for each star, "
-        "and their error is in the interval"
-    )
-    assert plan.until is not None
-    return replace(plan, because=because, until=replace(plan.until, exact=False))

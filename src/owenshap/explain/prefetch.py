@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
@@ -12,38 +13,37 @@ from owenshap.run.blocks import all_drawn, in_draws
 from owenshap.run.task import Settings, Task
 from owenshap.support.arrays import CALL_NUMBERS
 
+GameStars: TypeAlias = tuple[LinearModelGame, Stars]
+"""A game with all the stars of its estimate."""
+
 
 def with_stars_prefetched(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
     """The tasks in order, each with its stars valued where a kernel on the device values those of
     several games in one launch.
     """
-    waiting: list[Task] = []
-    stars: list[tuple[LinearModelGame, Stars]] = []
+    waiting: list[tuple[Task, GameStars | None]] = []
     held = 0
     for task in tasks:
         to_value = _stars(task, settings)
         size = 0 if to_value is None else to_value[0].joined_bytes(to_value[1])
         if to_value is None or held + size > to_value[0].memory:
-            _value(stars)
-            yield from waiting
+            yield from _valued(waiting)
             waiting = []
-            stars = []
             held = 0
-        waiting.append(task)
-        if to_value is not None:
-            stars.append(to_value)
-            held += size
-    _value(stars)
-    yield from waiting
+        waiting.append((task, to_value))
+        held += size
+    yield from _valued(waiting)
 
 
-def _value(stars: list[tuple[LinearModelGame, Stars]]) -> None:
-    """Value stars in one launch where they are enough to be worth one."""
+def _valued(waiting: Sequence[tuple[Task, GameStars | None]]) -> Iterator[Task]:
+    """The tasks, their stars valued in one launch where they are enough to be worth one."""
+    stars = [to_value for _, to_value in waiting if to_value is not None]
     if sum(game.numbers(design) for game, design in stars) >= max(1, fused_stars.FEWEST_NUMBERS):
         value_ahead(stars)
+    yield from (task for task, _ in waiting)
 
 
-def _stars(task: Task, settings: Settings) -> tuple[LinearModelGame, Stars] | None:
+def _stars(task: Task, settings: Settings) -> GameStars | None:
     """A game with all the stars of its estimate, where those of other games can be valued with
     them.
     """
@@ -55,8 +55,8 @@ def _stars(task: Task, settings: Settings) -> tuple[LinearModelGame, Stars] | No
     if not isinstance(estimator, Passes) or not estimator.by_design:
         return None
     n_players = game.n_players
-    small = plan.replicates * estimator.replicate_cost(n_players) <= CALL_NUMBERS
-    if not small or not fused_stars.fits(game.linear):
+    evaluations = plan.replicates * estimator.replicate_cost(n_players)
+    if evaluations > CALL_NUMBERS or not fused_stars.fits(game.linear):
         return None
     first, *others = all_drawn(n_players, None, estimator, settings.seed, in_draws(plan, n_players))
     design = first.design.joined([block.design for block in others])

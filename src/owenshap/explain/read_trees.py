@@ -42,7 +42,11 @@ class ReadTrees:
         if table.package not in NUMBERS:
             raise refused(f"rows are of {table.package}")
         try:
-            batch = _numbers(self._transformed(table.batch()))
+            batch = table.batch()
+            if self.before is not None:
+                batch = self.before.transform(batch)
+                batch = batch.toarray() if hasattr(batch, "toarray") else batch
+            batch = _numbers(batch)
             plain = isinstance(batch, np.ndarray) and batch.dtype.kind == "f"
             if plain and self.ensemble.category_set is None:
                 return self.ensemble.matrix(batch)  # every column is compared as it is
@@ -52,12 +56,6 @@ class ReadTrees:
         except Exception as error:  # texts, categories that the model does not know, other columns
             reason = f"rows could not be turned into numbers as the model does it ({_said(error)})"
             raise refused(reason) from error
-
-    def _transformed(self, batch: Any) -> Any:
-        if self.before is None:
-            return batch
-        transformed = self.before.transform(batch)
-        return transformed.toarray() if hasattr(transformed, "toarray") else transformed
 
     def player_of(self, players: Players) -> IntArray:
         """The player of each column that the trees see: columns of one input are of one player."""
@@ -132,7 +130,10 @@ def origins(step: Any, columns: int) -> IntArray:
     if name == "OneHotEncoder":
         return np.repeat(np.arange(columns), step._n_features_outs)
     if name == "Pipeline":
-        return _in_turn([inner for _, inner in step.steps], columns)
+        origin_of = np.arange(columns)
+        for _, inner in step.steps:
+            origin_of = origin_of[origins(inner, len(origin_of))]
+        return origin_of
     if name == "ColumnTransformer":
         return _side_by_side(step)
     raise refused(f"{type(step).__name__} may make a column from several")
@@ -140,13 +141,6 @@ def origins(step: Any, columns: int) -> IntArray:
 
 def _name(step: Any) -> str | None:
     return type(step).__name__ if type(step).__module__.startswith("sklearn.") else None
-
-
-def _in_turn(steps: list[Any], columns: int) -> IntArray:
-    origin_of = np.arange(columns)
-    for step in steps:
-        origin_of = origin_of[origins(step, len(origin_of))]
-    return origin_of
 
 
 def _imputed(step: Any, columns: int) -> IntArray:

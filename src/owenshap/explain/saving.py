@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, PLAYERS, Explanation
-from owenshap.explain.explanation_rules import UNSURE, check_forms, check_ranges
-from owenshap.explain.interaction_rules import check_pair_ranges, check_pairs
 from owenshap.explain.interactions import Interactions
+from owenshap.explain.rules import UNSURE, check_forms, check_pair_ranges, check_pairs, check_ranges
 from owenshap.explain.words import shorten
 from owenshap.support.archive import Packed, packed_arrays, write_arrays
 from owenshap.support.checks import parse_bytes
@@ -134,8 +133,9 @@ def _missing(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]
     a doubt.
     """
     new = {"index": SHAPLEY.name, "unit": None, "row_ids": None, "convergence": None}
-    known = about.keys() | packed.keys()
-    fields: dict[str, Any] = {name: new[name] for name in new.keys() - known}
+    fields: dict[str, Any] = {
+        name: value for name, value in new.items() if name not in about and name not in packed
+    }
     if "no_interval" not in about or "doubtful" in about:
         return fields
     reason = about.pop("no_interval") or ""

@@ -1,22 +1,27 @@
-"""What is told of an explanation: its strongest features, line by line. Knows no matplotlib; the
-notebook uses it too.
+"""What is told of an explanation: its strongest features or pairs, or all of it as a tidy frame.
+Knows no matplotlib; the notebook uses it too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
-from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
-from owenshap.explain.importance import importance
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, ROWS, Explanation
+from owenshap.explain.importance import importance, is_doubtful
+from owenshap.explain.interactions import Interactions, of_single_row
 from owenshap.explain.words import LONGEST_NAME, Digits, fitted
-from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
+from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.units import PREDICTION
+from owenshap.tables.frame_pandas import tidy
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -170,3 +175,79 @@ def _as_array(cell: Any) -> Any:
     array = np.empty((), object)
     array[()] = cell
     return array
+
+
+def frame(explanation: Explanation) -> pandas.DataFrame:
+    """One line per row, feature and output."""
+    whole = with_axes(explanation, *AXES_OF["values"])
+    row, player, output = np.indices(whole.shape).reshape(3, whole.values.size)
+    columns: dict[str, Any] = {}
+    if ROWS in explanation.axes:
+        columns["row"] = row if whole.row_ids is None else whole.row_ids[row]
+    columns["feature"] = np.array(whole.feature_names, object)[player]
+    if OUTPUTS in explanation.axes:
+        names = whole.output_names
+        columns["output"] = output if names is None else np.array(names, object)[output]
+    columns |= {
+        "data": whole.data[row, player],
+        "value": whole.values.reshape(-1),
+        "standard_error": whole.standard_errors.reshape(-1),
+        "lower": whole.lower.reshape(-1),
+        "upper": whole.upper.reshape(-1),
+        "doubtful": whole.doubtful[row, output],
+    }
+    return tidy(columns)
+
+
+# --- pairs
+
+
+@dataclass(frozen=True, eq=False)
+class PairSummary:
+    """Main effects and whole interactions of one row, or their mean sizes over rows."""
+
+    matrix: FloatArray
+    """(n, n): main effects on the diagonal, whole interactions beside it."""
+    known: BoolArray
+    """(n, n): where the interval is to one side of 0; over rows everywhere."""
+    names: list[str]
+    signed: bool
+    """Whether it is of one row, and says whether things add or take away."""
+
+    @classmethod
+    def of(cls, interactions: Interactions) -> PairSummary:
+        """That of interactions of one output."""
+        if not isinstance(interactions, Interactions):
+            advice = "Give what explainer.interactions or owenshap.interactions returns"
+            got = type(interactions).__name__
+            raise InputError("interactions", "be Interactions", got, advice)
+        if OUTPUTS in interactions.axes:
+            advice = "As in interactions.of_output(0)"
+            got = f"{interactions.shape[-1]} outputs"
+            raise InputError("interactions", "be of one output", got, advice)
+        names = interactions.feature_names
+        twice = 2 - np.eye(len(names))  # both cells of a pair
+        one = of_single_row(interactions)
+        if ROWS not in one.axes:
+            known = (one.lower > 0) | (one.upper < 0)
+            return cls(one.values * twice, known, names, True)
+        mean = np.abs(one.values).mean(axis=0) * twice
+        return cls(mean, np.ones_like(mean, np.bool_), names, False)
+
+    def strongest_players(self, count: int) -> IntArray:
+        """So many players, those first that have most in what they add alone and together."""
+        return np.argsort(-np.abs(self.matrix).sum(axis=1), kind="stable")[:count]
+
+    def strongest_pairs(self, count: int) -> list[tuple[int, int]]:
+        """So many pairs, the strongest first; those that are 0 are none."""
+        first, second = np.triu_indices(len(self.matrix), 1)
+        size = np.abs(self.matrix[first, second])
+        order = np.argsort(-size, kind="stable")[:count]
+        return [(int(first[at]), int(second[at])) for at in order if size[at] > 0]
+
+
+def partner_of(interactions: Interactions, player: int) -> int:
+    """The player that interacts most with this one, over all rows."""
+    size = np.abs(PairSummary.of(interactions).matrix[player])
+    size[player] = -1.0
+    return int(size.argmax())

@@ -51,9 +51,9 @@ class Teaching:
         """
         call = self.call
         absent = self.games.question.background
-        if call.method != "auto" or call.asks_for_pairs or call.shared is not None:
+        if call.method != "auto" or call.asks_for_pairs:
             return 0
-        if call.until is None or call.until.seconds is not None:
+        if call.until is None or call.shared is not None:
             return 0
         if absent.per_row or len(absent.table) < LESSONS or self.games.output.predicted is not None:
             return 0
@@ -80,8 +80,7 @@ class Teaching:
         """What makes the plan of a row with these live players: one whose process knows what
         background rows have taught, where that was planned or pays. None where it is for no row.
         """
-        whole = (each for each in plans if draws[each] is None)
-        taught = [each for each in whole if self._pays(plans[each], each)]
+        taught = [each for each in plans if draws[each] is None and self._pays(plans[each], each)]
         if not taught:
             return None
         key = self.call.settings.seed, self.games.question.linear is None
@@ -97,9 +96,8 @@ class Teaching:
             estimator = plan.estimator
             assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
             if not lessons:
-                planned = estimator.taught is not None
                 because = f"{plan.because}; but they taught nothing"
-                return replace(plan, because=because) if planned else plan
+                return plan if estimator.taught is None else replace(plan, because=because)
             because = (
                 f"{plan.because}; the process starts from what {lessons} background rows taught"
             )
@@ -120,10 +118,9 @@ class Teaching:
         if estimator.taught is not None:
             return True
         evaluations, fits = teaching(n_players)
-        background = len(self.games.question.background)
 
         def learning(row_seconds: float) -> float:
-            return fits + evaluations * background * row_seconds
+            return fits + evaluations * len(self.games.question.background) * row_seconds
 
         # one fit of a row whose first look is enough, three of others
         # (benchmarks/decisions.md#taught-rows); to no more pairs than rows are fitted to
@@ -145,9 +142,8 @@ class Teaching:
     def _learned(self) -> Taught:
         """What they teach."""
         live = [np.flatnonzero(each) for each in self._pilots.live]
-        games = [self._played(at, each) for at, each in enumerate(live) if len(each) > 2]
-        lessons = (each for each in games if each is not None)
-        return taught_by(lessons, len(self.games.question.players))
+        lessons = (self._played(at, each) for at, each in enumerate(live) if len(each) > 2)
+        return taught_by(filter(None, lessons), len(self.games.question.players))
 
     def _played(self, at: int, players: IntArray) -> Lesson | None:
         """Pairs of one of them, their values and what a process makes of them, of one of its

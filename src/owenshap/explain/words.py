@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,16 +34,14 @@ def fitted(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
     look alike are shortened where they do not differ.
     """
     texts = [" ".join(name.split()) for name in names]
-    short = [shorten(text, longest) for text in texts]
-    groups: dict[str, list[str]] = {}
-    for text, label in zip(texts, short, strict=True):
-        if text not in groups.setdefault(label, []):
-            groups[label].append(text)
-    told_apart = {text: label for label, alike in groups.items() for text in alike}
-    for alike in groups.values():
-        if len(alike) > 1:
-            told_apart |= dict(zip(alike, _told_apart(alike, longest), strict=True))
-    return [told_apart[text] for text in texts]
+    groups = defaultdict(list)
+    for text in dict.fromkeys(texts):
+        groups[shorten(text, longest)].append(text)
+    labels: dict[str, str] = {}
+    for label, alike in groups.items():
+        told_apart = [label] if len(alike) == 1 else _told_apart(alike, longest)
+        labels |= dict(zip(alike, told_apart, strict=True))
+    return [labels[text] for text in texts]
 
 
 def _told_apart(texts: list[str], longest: int) -> list[str]:
@@ -79,6 +78,13 @@ def _in_common(texts: list[str]) -> int:
 def counted(count: int, what: str) -> str:
     """'1 row', '2,000 rows'."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def ranged(counts: ArrayLike) -> str:
+    """'8', or '8 to 1,200' where they differ."""
+    low = int(np.min(counts))
+    high = int(np.max(counts))
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def percent(share: float) -> str:

@@ -6,8 +6,7 @@ import numpy as np
 
 from owenshap.explain.colours import NEUTRAL
 from owenshap.explain.interactions import Interactions
-from owenshap.explain.pair_summary import PairSummary
-from owenshap.explain.summary import checked_count
+from owenshap.explain.summary import PairSummary, checked_count
 from owenshap.explain.words import MOST_LINES, shorten
 from owenshap.plots import canvas
 

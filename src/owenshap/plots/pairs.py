@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from owenshap.explain.interactions import Interactions
-from owenshap.explain.pair_summary import PairSummary
-from owenshap.explain.summary import checked_count
+from owenshap.explain.summary import PairSummary, checked_count
 from owenshap.explain.words import MOST_LINES, Digits, shorten
 from owenshap.plots import canvas
 from owenshap.support.arrays import BoolArray, FloatArray

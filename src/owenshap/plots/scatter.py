@@ -10,12 +10,11 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column
 from owenshap.explain.colours import DISTINCT, NEGATIVE
-from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.importance import is_doubtful
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.matching import check_explanation, place_of
-from owenshap.explain.pair_summary import partner_of
-from owenshap.explain.summary import has_intervals
+from owenshap.explain.summary import has_intervals, partner_of
 from owenshap.explain.words import LONGEST_CELL, MOST_LINES, shorten
 from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.importance import DRAWN, Rows
+from owenshap.explain.importance import DRAWN, Rows, is_doubtful
 from owenshap.explain.summary import told_unit
 from owenshap.explain.words import called, percent, shorten
 

@@ -9,7 +9,7 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, ROWS
 from owenshap.explain.interactions import Interactions
-from owenshap.explain.pair_summary import PairSummary
+from owenshap.explain.summary import PairSummary
 from owenshap.explain.words import MOST_LINES, Digits
 from owenshap.jobs.run import Run
 from owenshap.report.packing import clean

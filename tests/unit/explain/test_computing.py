@@ -273,6 +273,23 @@ def test_concat_of_other_seeds_has_none_and_can_be_saved(tmp_path):
     assert "None" not in both._repr_html_()
 
 
+def test_concat_keeps_rows_that_are_called_by_texts_and_by_numbers():
+    e = explained()
+    named = replace(e[:2], row_ids=np.array(["a", 7], object))
+    both = concat([replace(e[:2], row_ids=np.array([3, 4])), named])
+    assert both.row_ids.tolist() == [3, 4, "a", 7]
+
+
+def test_concat_keeps_courses_of_several_lengths():
+    e = explained()
+    long = np.arange(12.0).reshape(2, 3, 2)
+    parts = [replace(e[:2], convergence=each) for each in (long, long[:, :1])]
+    found = concat(parts).convergence
+    np.testing.assert_array_equal(found[:2], long)
+    np.testing.assert_array_equal(found[2:, :1], long[:, :1])
+    assert np.isnan(found[2:, 1:]).all()
+
+
 def test_concat_refuses_what_does_not_go_together():
     e = explained()
     with pytest.raises(InputError, match="'income' in one of them only"):

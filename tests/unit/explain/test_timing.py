@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import owenshap
-from owenshap.explain import timing as pace
+from owenshap.explain import timing
 from owenshap.explain.timing import RowTime, TimeTrial
 from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.plan import BY_CORRECTED, BY_STARS, make_plan
@@ -22,8 +22,8 @@ class Timed:
     def __init__(self, monkeypatch, row, call=0.0):
         self.row, self.call, self.now, self.rows = row, call, 0.0, 0
         self.batches = []
-        monkeypatch.setattr(pace, "clock", lambda: self.now)
-        monkeypatch.setattr(pace, "processor_clock", lambda: self.now)
+        monkeypatch.setattr(timing, "clock", lambda: self.now)
+        monkeypatch.setattr(timing, "processor_clock", lambda: self.now)
 
     def __call__(self, batch):
         self.now += self.call + self.row * len(batch)
@@ -170,7 +170,7 @@ def test_batches_that_only_waited_do_not_tell(monkeypatch, waits):
     """
     model = Timed(monkeypatch, 1e-6, 1e-4)
     waited, calls = [0.0], []
-    monkeypatch.setattr(pace, "clock", lambda: model.now + waited[0])
+    monkeypatch.setattr(timing, "clock", lambda: model.now + waited[0])
 
     def predict(which):
         waited[0] += waits[len(calls)] if len(calls) < len(waits) else 0.0
@@ -179,7 +179,7 @@ def test_batches_that_only_waited_do_not_tell(monkeypatch, waits):
 
     known = RowTime()
     trial = TimeTrial(known, 3, predict, True, LARGEST)
-    known.note(1, pace.timed(predict, np.arange(1))[1])
+    known.note(1, timing.timed(predict, np.arange(1))[1])
     assert known.seconds == pytest.approx(0.02, rel=0.01)
     assert trial.seconds(lambda _: True, 36_000) < 3e-6
     assert sum(calls) < 36_000 / 6
@@ -213,7 +213,7 @@ def test_a_slow_row_is_timed_once(monkeypatch):
 def test_a_model_elsewhere_is_not_asked_oftener(monkeypatch):
     model = Timed(monkeypatch, 1e-6)
     waited, calls = [0.0], []
-    monkeypatch.setattr(pace, "clock", lambda: model.now + waited[0])
+    monkeypatch.setattr(timing, "clock", lambda: model.now + waited[0])
 
     def predict(which):
         waited[0] += 0.02 + 1e-3 * len(which)
@@ -229,8 +229,8 @@ def test_computing_counts_and_waiting_only_where_it_is_by_far_the_most(monkeypat
     for computing, elapsed, seconds in ((1.0, 5.0, 1.0), (0.01, 5.0, 5.0), (4.0, 2.0, 2.0)):
         times = {"clock": [0.0, elapsed], "processor_clock": [0.0, computing]}
         for name, each in times.items():
-            monkeypatch.setattr(pace, name, iter(each).__next__)
-        result, time = pace.timed(len, "abc")
+            monkeypatch.setattr(timing, name, iter(each).__next__)
+        result, time = timing.timed(len, "abc")
         assert (result, time.took) == (3, seconds)
 
 
@@ -262,7 +262,7 @@ def test_what_was_not_found_out_is_a_bound_in_words(monkeypatch):
 def test_a_trial_is_no_longer_than_it_must_be(monkeypatch):
     known, asked = RowTime(), []
     trial = TimeTrial(known, 3, asked.append, True, LARGEST)
-    known.note(3, pace.Timing(3.0, 3.0))
+    known.note(3, timing.Timing(3.0, 3.0))
     assert trial.seconds(lambda seconds: seconds > 2, 10**6) == 1.0  # it does not matter
     assert not asked
     trial.seconds(lambda seconds: seconds > 1e-12, 10**6)
@@ -339,12 +339,12 @@ def test_a_limit_of_time_is_shared_by_the_clock_on_the_wall(monkeypatch):
     explainer = owenshap.Explainer(model, baseline=0.0)
     alone = explainer(rows, seconds=2.0, budget=60)
     assert "share of the time" not in alone.because[0]
-    monkeypatch.setattr(pace, "clock", lambda: 6 * model.now)
+    monkeypatch.setattr(timing, "clock", lambda: 6 * model.now)
     for each in (explainer, owenshap.Explainer(model, baseline=0.0)):  # its pace known, or not
         busy = each(rows, seconds=2.0, budget=60)
         assert "a row's share of the time is about 13 evaluations" in busy.because[0]
     elsewhere = Timed(monkeypatch, 20e-3)  # it waits for another machine: that is no load
-    monkeypatch.setattr(pace, "processor_clock", lambda: 1e-3 * elsewhere.now)
+    monkeypatch.setattr(timing, "processor_clock", lambda: 1e-3 * elsewhere.now)
     waiting = owenshap.Explainer(elsewhere, baseline=0.0)(rows, seconds=2.0, budget=60)
     assert "share of the time" not in waiting.because[0]
 

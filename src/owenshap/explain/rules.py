@@ -1,20 +1,23 @@
-"""What the fields of an explanation must be: their types, shapes and ranges."""
+"""What the fields of explanations and interactions must be: their types, shapes and ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS
+from owenshap.explain.interactions import PAIR_AXES, PARTNERS
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.checks import checked_confidence, whole_number
 
 ALL = AXES_OF["values"]
 AXES = [axes for count in range(len(ALL) + 1) for axes in combinations(ALL, count)]
+PAIR = (PLAYERS, PARTNERS)
+AXES_OF_PAIRS = [PAIR, (ROWS, *PAIR), (*PAIR, OUTPUTS), (ROWS, *PAIR, OUTPUTS)]
 FINITE = ("values", "base_values", "predictions")
 UNSURE = ("standard_errors", "lower", "upper")
 COUNTS = ("evaluations", "model_rows")
@@ -29,22 +32,46 @@ def check_forms(parts: Mapping[str, Any]) -> None:
 
     Of arrays only dtype and shape are asked, so that they can be checked before they are there.
     """
+    sizes = _sizes(parts, AXES, f"be some of {ALL}, in that order")
+    _check_arrays(parts, AXES_OF, sizes, OPTIONAL)
+
+
+def check_pairs(parts: Mapping[str, Any]) -> None:
+    """The same of interactions."""
+    sizes = _sizes(parts, AXES_OF_PAIRS, f"be one of {AXES_OF_PAIRS}")
+    shape = shape_of(parts["values"])
+    must(sizes[PLAYERS] == sizes[PARTNERS], "values", "have as many partners as players", shape)
+    _check_arrays(parts, PAIR_AXES, sizes, ["data"])
+
+
+def _sizes(
+    parts: Mapping[str, Any], possible: Sequence[tuple[str, ...]], rule: str
+) -> dict[str, int]:
+    """How long each axis of the values is, which are some of the possible ones."""
     axes = parts["axes"]
-    must(any(axes == each for each in AXES), "axes", f"be some of {ALL}, in that order", axes)
+    must(any(axes == each for each in possible), "axes", rule, axes)
     shape = shape_of(parts["values"])
     must(len(shape) == len(axes), "values", f"have the axes {axes}", shape)
-    sizes = dict(zip(axes, shape, strict=True))
-    for name, axes_of in AXES_OF.items():
-        if parts[name] is not None or name not in OPTIONAL:
-            shape = tuple(sizes[axis] for axis in axes_of if axis in sizes)
+    return dict(zip(axes, shape, strict=True))
+
+
+def _check_arrays(
+    parts: Mapping[str, Any],
+    axes_of: Mapping[str, tuple[str, ...]],
+    sizes: Mapping[str, int],
+    optional: Container[str],
+) -> None:
+    """An error unless every array goes with axes of these sizes, and names are as many."""
+    for name, axes in axes_of.items():
+        if parts[name] is not None or name not in optional:
+            shape = tuple(sizes[axis] for axis in axes if axis in sizes)
             if name == "convergence":
-                looks = shape_of(parts[name])[-2:-1]
-                shape = (*shape, *looks, 2)
+                shape = (*shape, *shape_of(parts[name])[-2:-1], 2)  # of any number of looks
             check_array(name, parts[name], shape)
-    check_labels(parts, sizes)
+    _check_labels(parts, sizes)
 
 
-def check_labels(parts: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+def _check_labels(parts: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """An error unless names, method, index, unit, seed and confidence are of their types, and names
     as many as these sizes of axes say.
     """
@@ -65,7 +92,16 @@ def check_ranges(parts: Mapping[str, Any]) -> None:
         must(not np.any(np.less(parts[name], 0)), name, "be at least 0", "numbers below")
     if parts["convergence"] is not None:
         _check_convergence(parts["convergence"])
-    check_bounds(parts)
+    _check_bounds(parts)
+
+
+def check_pair_ranges(parts: Mapping[str, Any]) -> None:
+    """The same of interactions."""
+    _check_bounds(parts)
+    place = parts["axes"].index(PLAYERS)
+    values = np.moveaxis(parts["values"], (place, place + 1), (0, 1))
+    must(np.array_equal(values, values.swapaxes(0, 1)), "values", "be symmetric", "others")
+    must(not np.any(np.less(parts["evaluations"], 0)), "evaluations", "be at least 0", "less")
 
 
 def _check_convergence(courses: FloatArray) -> None:
@@ -79,7 +115,7 @@ def _check_convergence(courses: FloatArray) -> None:
     must(bool(whole and grows.all()), "convergence", "have evaluations that grow", "others")
 
 
-def check_bounds(parts: Mapping[str, Any]) -> None:
+def _check_bounds(parts: Mapping[str, Any]) -> None:
     """An error where values are not finite, or lie outside their intervals."""
     for name in FINITE:
         must(bool(np.isfinite(parts[name]).all()), name, "be finite", "numbers that are not")
