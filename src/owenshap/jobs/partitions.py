@@ -14,7 +14,7 @@ from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import UNIT, Chunk, MemorySource, check_features
-from owenshap.jobs.work import Explained, Explaining, Piece, pieces, tables, units
+from owenshap.jobs.work import Explained, Explaining, Piece, in_units, pieces, table_of
 from owenshap.support.extras import needed
 
 
@@ -31,14 +31,13 @@ def explained_partition(
     chunk = next(iter(source.chunks([0], max(1, len(frame)))))
     if settings[INTERACTIONS]:
         return _pairs(explaining, frame, chunk)
-    made = [
-        piece for unit in units(np.arange(len(chunk))) for piece in pieces(explaining, chunk, unit)
-    ]
+    made = [*in_units(explaining, chunk, np.arange(len(chunk)))]
     explanations = [explained for _, explained in made if isinstance(explained, Explained)]
     example = explanations[0] if explanations else explaining(_example(explainer, chunk))
     layout = Layout.of(example.values, {}, ids)
     none = layout.failed(np.arange(0), chunk.ids.take(np.arange(0)), [])
-    table = arrow().concat_tables([none, *tables(layout, chunk, made, exact_is_null=False)])
+    tables = [table_of(layout, chunk, *piece, exact_is_null=False) for piece in made]
+    table = arrow().concat_tables([none, *tables])
     # the caller has their data, and no report of how it went
     return _like(frame, table.drop_columns([ROW, CONVERGENCE, *layout.columns("data")]))
 

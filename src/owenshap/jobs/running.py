@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,8 @@ from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.executors import completed, workers_of
 from owenshap.jobs.folder import INTERACTIONS, Folder, Part, held
 from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
-from owenshap.jobs.manifest import check_same, identity, made_with
+from owenshap.jobs.manifest import check_same, identity, made_with, settled
 from owenshap.jobs.run import Run
-from owenshap.jobs.runnable import Runnable
-from owenshap.jobs.settling import settled
 from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray
@@ -29,23 +27,14 @@ from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Bar, Meter, close, meter, note
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a run is asked to do."""
-
-    settings: Mapping[str, Any]
-    """Keywords of a call of the explainer."""
-    ids: list[str]
-    part_rows: int | None
-    retry: bool
-    timeout: float | None
-
-
 def run(
-    explainer: Runnable,
+    explaining: Explaining,
     rows: Any,
     out: str | os.PathLike[str],
-    asked: Asked,
+    *,
+    ids: list[str],
+    part_rows: int | None,
+    retry: bool,
     executor: Executor | None,
     progress: bool | Meter | None,
 ) -> Run:
@@ -53,14 +42,15 @@ def run(
     path = Path(out)
     workers = checked_executor(executor)
     arrow()
-    source = source_of(rows, asked.ids, explainer.example())  # first: a wrong path makes no folder
+    # first: a wrong path makes no folder
+    source = source_of(rows, ids, explaining.explainer.example())
     with held(path), closing(OF_THREAD.child):
-        folder = _folder(path, explainer, source, asked, workers_of(workers))
+        folder = _folder(path, explaining, source, ids, part_rows, workers_of(workers))
         manifest = folder.manifest
-        at_pace = explainer.at_pace(manifest["pace"], manifest.get("taught", []))
-        explaining = Explaining(at_pace, asked.settings, asked.timeout, manifest["row_seconds"])
-        work = Work(explaining, Layout(**manifest["layout"]))
-        _complete(folder, source, work, asked.retry, workers, progress)
+        at_pace = explaining.at_pace(manifest["pace"], manifest.get("taught", []))
+        usual = replace(at_pace, row_seconds=manifest["row_seconds"])
+        work = Work(usual, Layout(**manifest["layout"]))
+        _complete(folder, source, work, retry, workers, progress)
     done = Run(path)
     reached = done.progress
     if reached.failed:
@@ -69,17 +59,23 @@ def run(
     return done
 
 
-def _folder(path: Path, explainer: Runnable, source: Source, asked: Asked, workers: int) -> Folder:
+def _folder(
+    path: Path,
+    explaining: Explaining,
+    source: Source,
+    ids: list[str],
+    part_rows: int | None,
+    workers: int,
+) -> Folder:
     """The folder of the run, which is the same as the one that is there, if there is one."""
     first = next(iter(source.chunks([0], MOST_COMPARED)))
-    here = identity(explainer, asked.settings, asked.ids, source, first)
+    here = identity(explaining, source, first, ids)
     folder = Folder.opened(path)
     if folder is None:
-        explaining = Explaining(explainer, asked.settings, asked.timeout, 0.0)
-        new = settled(explaining, source, first, asked.ids, workers)
-        given = {} if asked.part_rows is None else {"part_rows": asked.part_rows}
+        new = settled(explaining, source, first, ids, workers)
+        given = {} if part_rows is None else {"part_rows": part_rows}
         return Folder.begun(path, here | new | given | {"made_with": made_with()})
-    check_same(folder.manifest, here, asked.part_rows)
+    check_same(folder.manifest, here, part_rows)
     folder.tidy()
     return folder
 
