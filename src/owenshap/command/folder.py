@@ -14,9 +14,8 @@ from typing import Any
 from owenshap.errors import InputError, OwenshapError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.saving import load_explanation
-from owenshap.jobs.folder import LOCK, MANIFEST, write_whole
+from owenshap.jobs.folder import LOCK, MANIFEST, in_use, write_whole
 from owenshap.jobs.layout import Layout
-from owenshap.jobs.locking import in_use
 from owenshap.jobs.run import Run, open_run
 
 RECORD = "owenshap.json"

@@ -16,9 +16,8 @@ from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size
-from owenshap.jobs.folder import INTERACTIONS, LOCK, PARTS, Folder, Part
+from owenshap.jobs.folder import INTERACTIONS, LOCK, PARTS, Folder, Part, in_use
 from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
-from owenshap.jobs.locking import in_use
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.work import unpacked
 from owenshap.support.arrays import IntArray
