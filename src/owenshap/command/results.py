@@ -13,7 +13,7 @@ from owenshap.command.work import Work
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.jobs.layout import Layout, kinds_of
-from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.pair_layout import pair_table
 from owenshap.jobs.run import Run
 from owenshap.jobs.sources import from_pandas
 from owenshap.support.arrays import USUAL_MEMORY
@@ -61,5 +61,5 @@ def write_pairs(pairs: Run | Interactions, explanation: Explanation, path: Path)
             for batch in lines.to_batches():
                 file.write_batch(batch)
         return
-    layout = PairLayout.of(Layout.of(explanation, {}, []))
-    parquet.write_table(layout.table(np.arange(len(explanation)), pairs), path)
+    layout = Layout.of(explanation, {}, [])
+    parquet.write_table(pair_table(layout, np.arange(len(explanation)), pairs), path)

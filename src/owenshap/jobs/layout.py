@@ -9,7 +9,7 @@ no evaluations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -91,10 +91,6 @@ class Layout:
         )
         layout.check()
         return layout
-
-    def state(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
 
     def check(self) -> None:
         """An error where an id is called as something else is."""
@@ -185,7 +181,9 @@ class Layout:
     def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
         """An array of the explanation from its columns."""
         columns = [_numpy(table.column(column), kind) for column in self.columns(name)]
-        return np.stack(columns, axis=1).reshape(len(table), *self.shape(name))
+        sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
+        shape = [sizes[axis] for axis in AXES_OF[name] if sizes.get(axis)]
+        return np.stack(columns, axis=1).reshape(len(table), *shape)
 
     def _data(self, table: Any) -> NDArray[Any]:
         columns = [table.column(column) for column in self.columns("data")]
@@ -197,11 +195,6 @@ class Layout:
         for place, column in enumerate(columns):
             data[:, place] = column.to_pylist()
         return data
-
-    def shape(self, name: str) -> tuple[int, ...]:
-        """Of an array of the explanation, but for its rows."""
-        sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
-        return tuple(sizes[axis] for axis in AXES_OF[name] if sizes.get(axis))
 
 
 def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:

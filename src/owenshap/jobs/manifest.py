@@ -18,7 +18,7 @@ from owenshap.jobs.child import EndedError, TimedOutError
 from owenshap.jobs.digests import ROWS_AT_A_TIME, described
 from owenshap.jobs.executors import PARTS_HANDED_OUT
 from owenshap.jobs.layout import Layout, arrow
-from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.pair_layout import pair_rows
 from owenshap.jobs.runnable import NO_CLOCK
 from owenshap.jobs.sources import UNIT, Chunk, Source
 from owenshap.jobs.work import Explained, Explaining, pieces
@@ -117,7 +117,7 @@ def settled(
     explanation = explained.values
     seconds = _row_seconds(explaining, first, row)
     layout = Layout.of(explanation, source.kinds, ids)
-    most = ROWS_AT_A_TIME if explained.interactions is None else PairLayout.of(layout).unit(UNIT)
+    most = ROWS_AT_A_TIME if explained.interactions is None else pair_rows(layout, UNIT)
     columns = explanation.data.shape[1]
     return {
         "rows": source.rows,

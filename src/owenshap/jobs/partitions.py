@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,10 @@ from owenshap.errors import InputError
 from owenshap.jobs.digests import is_polars
 from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
-from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.pair_layout import no_pairs, pair_rows, pair_table
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import UNIT, Chunk, MemorySource, check_features
-from owenshap.jobs.work import Explained, Explaining, Piece, in_units, pieces, table_of
+from owenshap.jobs.work import Explained, Explaining, in_units, pieces, table_of
 from owenshap.support.extras import needed
 
 
@@ -32,8 +32,8 @@ def explained_partition(
     if settings[INTERACTIONS]:
         return _pairs(explaining, frame, chunk)
     made = [*in_units(explaining, chunk, np.arange(len(chunk)))]
-    explanations = [explained for _, explained in made if isinstance(explained, Explained)]
-    example = explanations[0] if explanations else explaining(_example(explainer, chunk))
+    known = (explained for _, explained in made if isinstance(explained, Explained))
+    example = next(known, None) or explaining(_example(explainer, chunk))
     layout = Layout.of(example.values, {}, ids)
     none = layout.failed(np.arange(0), chunk.ids.take(np.arange(0)), [])
     tables = [table_of(layout, chunk, *piece, exact_is_null=False) for piece in made]
@@ -49,17 +49,23 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
     if not ids and is_polars(frame):
         rule = "name columns that tell rows of polars apart, as each has many lines"
         raise InputError("ids", rule, "none", "Give ids=['id'], or a frame of pandas")
-    layout: PairLayout | None = None
+    layout: Layout | None = None
     parts: list[Any] = []
-    for which, explained in _few_at_a_time(explaining, chunk):
-        if isinstance(explained, str):
-            parts.append(pa.table({ROW: which, ERROR: pa.array([explained] * len(which))}))
-            continue
-        assert explained.interactions is not None
-        layout = layout or _pair_layout(explained)
-        parts.append(layout.table(which, explained.interactions, exact_is_null=False))
-    layout = layout or _pair_layout(explaining(_example(explaining.explainer, chunk)))
-    none = _with_plain_texts(layout.none()).append_column(ERROR, pa.array([], pa.string()))
+    start = 0
+    size = 1  # until the first row that can be explained tells for how many matrices there is room
+    while start < len(chunk):
+        few = np.arange(start, min(start + size, len(chunk)))
+        start += len(few)
+        for which, explained in pieces(explaining, chunk, few):
+            if isinstance(explained, str):
+                parts.append(pa.table({ROW: which, ERROR: pa.array([explained] * len(which))}))
+            elif explained.interactions is not None:
+                layout = layout or Layout.of(explained.values, {}, [])
+                size = pair_rows(layout, UNIT)
+                parts.append(pair_table(layout, which, explained.interactions, exact_is_null=False))
+    if layout is None:
+        layout = Layout.of(explaining(_example(explaining.explainer, chunk)).values, {}, [])
+    none = _with_plain_texts(no_pairs(layout)).append_column(ERROR, pa.array([], pa.string()))
     lines = [none, *map(_with_plain_texts, parts)]
     table = pa.concat_tables(lines, promote_options="default")
     taken = [name for name in table.column_names if name in ids]
@@ -69,25 +75,6 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
     for place, name in enumerate(ids):
         table = table.add_column(place, name, chunk.ids.column(name).take(pa.array(rows)))
     return _like(frame, table.drop_columns([ROW]), rows)
-
-
-def _few_at_a_time(explaining: Explaining, chunk: Chunk) -> Iterator[Piece]:
-    """What is known of all rows, as many at a time as their matrices leave room for: the first row
-    that can be explained tells.
-    """
-    start = 0
-    size = 1
-    while start < len(chunk):
-        which = np.arange(start, min(start + size, len(chunk)))
-        start += len(which)
-        for numbers, explained in pieces(explaining, chunk, which):
-            if isinstance(explained, Explained):
-                size = _pair_layout(explained).unit(UNIT)
-            yield numbers, explained
-
-
-def _pair_layout(explained: Explained) -> PairLayout:
-    return PairLayout.of(Layout.of(explained.values, {}, []))
 
 
 def _with_plain_texts(table: Any) -> Any:

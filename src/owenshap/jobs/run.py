@@ -18,7 +18,7 @@ from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size
 from owenshap.jobs.folder import INTERACTIONS, LOCK, PARTS, Folder, Part, in_use
 from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
-from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.pair_layout import pairs_of
 from owenshap.jobs.work import unpacked
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
@@ -94,17 +94,18 @@ class Run:
         """How far it is, and how fast it goes, also where another process works on it."""
         parts = [*self._folder.finished().values()]
         rows = self.manifest["rows"]
-        size = self.manifest["part_rows"]
         done = sum(part.rows for part in parts)
         # of each start, up to the part that it finished last
         seconds = dict(sorted((part.session, part.elapsed) for part in parts))
-        pace = _pace(parts, seconds)
+        last = max(seconds, default=0)
+        made = sum(part.rows for part in parts if part.session == last)
+        pace = made / seconds[last] if seconds.get(last) else float("nan")
         left = (rows - done) / pace if done < rows else 0.0
         return Progress(
             rows,
             done,
             sum(part.failed for part in parts),
-            -(-rows // size),
+            -(-rows // self.manifest["part_rows"]),
             len(parts),
             sum(part.evaluations for part in parts),
             sum(part.model_rows for part in parts),
@@ -138,12 +139,11 @@ class Run:
             Whether it is of interactions: a line for each pair of each row, with the whole of what
             it adds together, and for each player what it adds alone (`first` and `second` are it).
         """
-        dataset = needed("pyarrow.dataset", extra="runs")
         if interactions:
             self._check_interactions()
         kind = INTERACTIONS if interactions else PARTS
         files = [str(self._folder.file(part.part, kind)) for part in self._parts()]
-        return dataset.dataset(files, format="parquet")
+        return needed("pyarrow.dataset", extra="runs").dataset(files, format="parquet")
 
     def table(self) -> Any:
         """All finished rows as a `pyarrow.Table`: as `scan().to_table()`, which takes half a minute
@@ -180,10 +180,8 @@ class Run:
         layout = self._layout
         memory = self.manifest["explainer"]["memory"]
         check_size(len(layout.players), len(table), len(layout.outputs or [""]), memory)
-        numbers = table.column(ROW).to_numpy()
-        interactions = self._interactions(
-            table, np.unique(numbers // self.manifest["part_rows"]).tolist()
-        )
+        parts = np.unique(table.column(ROW).to_numpy() // self.manifest["part_rows"])
+        interactions = self._interactions(table, parts.tolist())
         return interactions if wanted is None else interactions[_places(table, wanted)]
 
     def interaction_parts(self) -> Iterator[Interactions]:
@@ -204,9 +202,11 @@ class Run:
         for number in parts:
             part = unpacked(self._folder.file(number, INTERACTIONS).read_bytes())
             lines.append(part.filter(pa.array(np.isin(part.column(ROW).to_numpy(), rows))))
-        explanation = self._layout.explanation(table)
-        joined = pa.concat_tables(lines).unify_dictionaries()
-        return PairLayout.of(self._layout).interactions(joined, explanation)
+        return pairs_of(
+            self._layout,
+            pa.concat_tables(lines).unify_dictionaries(),
+            self._layout.explanation(table),
+        )
 
     @property
     def has_interactions(self) -> bool:
@@ -225,8 +225,8 @@ class Run:
         numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
         unfinished = [number for number in numbers if number not in parts]
         if unfinished:
-            got = f"row {unfinished[0] * size:,} and following"
-            raise InputError("rows", "be finished", f"{got}, which are not", GO_ON)
+            got = f"row {unfinished[0] * size:,} and following, which are not"
+            raise InputError("rows", "be finished", got, GO_ON)
         tables = [_of_rows(self._table(parts[number]), wanted) for number in numbers]
         # a part from before a column was kept has none of it
         table = arrow().concat_tables(tables, promote_options="default") if tables else None
@@ -258,11 +258,10 @@ class Run:
         """The ids of rows, column by column; nothing where the run has none."""
         if not self._layout.ids:
             return {}
-        dataset = needed("pyarrow.dataset", extra="runs")
-        wanted = dataset.field(ROW).isin(list(rows))
+        wanted = needed("pyarrow.dataset", extra="runs").field(ROW).isin(list(rows))
         table = self.scan().to_table(columns=[ROW, *self._layout.ids], filter=wanted)
-        place = np.argsort(np.argsort(rows))  # of each row among those in rising order
-        table = table.sort_by(ROW).take(arrow().array(place))
+        # the place of each row among those in rising order
+        table = table.sort_by(ROW).take(arrow().array(np.argsort(np.argsort(rows))))
         return {name: table.column(name).to_pylist() for name in self._layout.ids}
 
     def _finished(self) -> list[Part]:
@@ -303,13 +302,6 @@ def open_run(path: str | os.PathLike[str]) -> Run:
         interactions=True, `.interactions(rows=…)`.
     """
     return Run(path)
-
-
-def _pace(parts: list[Part], seconds: dict[int, float]) -> float:
-    """Rows per second of the last start, from the seconds of each."""
-    last = max(seconds, default=0)
-    rows = sum(part.rows for part in parts if part.session == last)
-    return rows / seconds[last] if seconds.get(last) else float("nan")
 
 
 def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray | None:

@@ -95,18 +95,21 @@ def _complete(
     again = {number for number, part in whole.items() if retry and part.failed}
     size = folder.manifest["part_rows"]
     report = meter(progress, "explaining")
-    numbers = range(-(-source.rows // size))
-    missing = [number for number in numbers if number not in whole or number in again]
+    missing = [
+        number
+        for number in range(-(-source.rows // size))
+        if number not in whole or number in again
+    ]
     done = source.rows - sum(min(size, source.rows - number * size) for number in missing)
     before = done
     began = time.monotonic()
-    tasks = _tasks(folder, source, missing, again, size)
     note(report, f"{done:,} of {source.rows:,} rows")
     inside = None
     if executor is None and work.explaining.timeout is None and isinstance(report, Bar):
         inside = _Inside(report, source.rows, done)
         work = replace(work, explaining=replace(work.explaining, meter=inside.begun))
     try:
+        tasks = _tasks(folder, source, missing, again, size)
         for number, made in completed(work, tasks, executor, folder.path):
             content = _merged(folder, number, made) if number in again else made
             elapsed = time.monotonic() - began
@@ -160,8 +163,7 @@ def _merged(folder: Folder, number: int, again: Content) -> Content:
     """A part with its rows that were tried again."""
     pa = arrow()
     before = unpacked(folder.file(number).read_bytes())
-    kept = before.filter(before.column(ERROR).is_null())
-    tables = [kept, unpacked(again.rows)]
+    tables = [before.filter(before.column(ERROR).is_null()), unpacked(again.rows)]
     rows = pa.concat_tables(tables, promote_options="default").sort_by(ROW)
     if again.interactions is None:
         return packed(rows, None)

@@ -13,7 +13,7 @@ from owenshap.explain.interactions import Interactions
 from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import ERROR, Layout, arrow
-from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.pair_layout import no_pairs, pair_rows, pair_table
 from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import UNIT, Chunk
 from owenshap.run.cost import MISJUDGED
@@ -89,14 +89,15 @@ class Work:
 
     def part(self, chunk: Chunk, which: IntArray) -> Content:
         """The part of these rows of a chunk."""
-        pairs = PairLayout.of(self.layout) if self.explaining.settings.get(INTERACTIONS) else None
+        layout = self.layout
+        pairs = self.explaining.settings.get(INTERACTIONS)
         rows: list[Any] = []
-        lines: list[Any] = [] if pairs is None else [pairs.none()]
-        size = UNIT if pairs is None else pairs.unit(UNIT)
-        for which_of, explained in in_units(self.explaining, chunk, which, size):
-            rows.append(table_of(self.layout, chunk, which_of, explained))
-            if pairs and isinstance(explained, Explained) and explained.interactions is not None:
-                lines.append(pairs.table(chunk.first + which_of, explained.interactions))
+        lines: list[Any] = [no_pairs(layout)] if pairs else []
+        size = pair_rows(layout, UNIT) if pairs else UNIT
+        for some, explained in in_units(self.explaining, chunk, which, size):
+            rows.append(table_of(layout, chunk, some, explained))
+            if isinstance(explained, Explained) and explained.interactions is not None:
+                lines.append(pair_table(layout, chunk.first + some, explained.interactions))
         return packed(arrow().concat_tables(rows), arrow().concat_tables(lines) if lines else None)
 
 
@@ -131,21 +132,19 @@ def packed(rows: Any, interactions: Any) -> Content:
 def as_bytes(table: Any) -> bytes:
     """A table as the bytes of a Parquet file."""
     pa = arrow()
-    parquet = needed("pyarrow.parquet", extra="runs")
     texts = [
         each.name
         for each in table.schema
         if pa.types.is_string(each.type) or pa.types.is_dictionary(each.type)
     ]
     sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink, use_dictionary=texts)
+    needed("pyarrow.parquet", extra="runs").write_table(table, sink, use_dictionary=texts)
     return bytes(sink.getvalue().to_pybytes())
 
 
 def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
     """The table of a part, or of some columns of it."""
-    parquet = needed("pyarrow.parquet", extra="runs")
-    file = parquet.ParquetFile(arrow().BufferReader(content))
+    file = needed("pyarrow.parquet", extra="runs").ParquetFile(arrow().BufferReader(content))
     return file.read(columns, use_threads=False)  # they take longer to begin than to read
 
 
