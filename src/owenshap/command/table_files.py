@@ -14,6 +14,7 @@ import numpy as np
 
 from owenshap.command.model_files import LoadedModel
 from owenshap.errors import InputError, cut
+from owenshap.jobs.files import FileSource
 from owenshap.jobs.layout import arrow
 from owenshap.support.arrays import USUAL_MEMORY, IntArray
 from owenshap.support.extras import needed
@@ -158,10 +159,8 @@ def _has_decimal_commas(table: Any) -> bool:
 
 def _streamed(path: Path, what: str) -> TableFile:
     """Files that are read a piece at a time, as a run does it."""
-    from owenshap.jobs.files import FileSource
-
     source = FileSource(path, [], None)
-    return TableFile(path, what, source.columns, dict(source.types), None, source.rows)
+    return TableFile(path, what, [*source.types], source.types, None, source.rows)
 
 
 def _separator(start: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -45,12 +44,11 @@ class FileSource(Source):
         kind = _kind_of(files)
         self._files = [kind(file, partial(_types, like, ids)) for file in files]
         self.types = self._files[0].types
-        self.columns = [*self.types]
         for file in self._files:
             _check_columns(file, self._files[0])
-        check_ids(ids, self.columns, path.name)
+        check_ids(ids, [*self.types], path.name)
         self._ids = ids
-        self._features = [column for column in self.columns if column not in ids]
+        self._features = [column for column in self.types if column not in ids]
         self._like = like
         self.rows = sum(sum(file.groups) for file in self._files)
         self.kinds = kinds_of({name: self.types[name] for name in self._features})
@@ -63,7 +61,6 @@ class FileSource(Source):
         return {"rows": self.rows, "files": files}
 
     def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
-        pa = arrow()
         wanted = deque((start, min(start + size, self.rows)) for start in starts)
         waiting: list[Any] = []
         for first, table in self._pieces(wanted):
@@ -74,7 +71,9 @@ class FileSource(Source):
                 waiting.append(table.slice(begin - first, min(stop, last) - begin))
                 if stop > last:
                     break
-                yield self._chunk(start, pa.concat_tables(waiting, promote_options="permissive"))
+                joined = arrow().concat_tables(waiting, promote_options="permissive")
+                ids = joined.select(self._ids).combine_chunks()
+                yield Chunk(start, _as_rows(joined.select(self._features), self._like), ids)
                 waiting = []
                 wanted.popleft()
 
@@ -82,7 +81,6 @@ class FileSource(Source):
         """Tables of rows in order, with the number of their first row; what nobody wants is left
         out as far as it can be.
         """
-        pa = arrow()
         first = 0
         for file in self._files:
             for group, rows in enumerate(file.groups):
@@ -92,15 +90,11 @@ class FileSource(Source):
                     continue
                 for batch in file.batches(group):
                     if _is_wanted(wanted, at + len(batch)):
-                        yield at, pa.Table.from_batches([batch])
+                        yield at, arrow().Table.from_batches([batch])
                     at += len(batch)
 
-    def _chunk(self, start: int, table: Any) -> Chunk:
-        ids = table.select(self._ids).combine_chunks()
-        return Chunk(start, _as_rows(table.select(self._features), self._like), ids)
 
-
-class File(ABC):
+class File(NamedTuple):
     """A file of rows."""
 
     path: Path
@@ -108,52 +102,42 @@ class File(ABC):
     """Of the columns, as Arrow has them."""
     groups: list[int]
     """How many rows each group of it has; a group is read from its first row on, or not at all."""
-
-    @abstractmethod
-    def batches(self, group: int) -> Iterator[Any]:
-        """The rows of a group, a batch at a time."""
+    batches: Callable[[int], Iterator[Any]]
+    """The rows of a group, a batch at a time."""
 
 
-class ParquetFile(File):
-    """A Parquet file."""
+def _parquet_file(path: Path, _: Types) -> File:
+    """A Parquet file, which has types of its own."""
+    opened = needed("pyarrow.parquet", extra="runs").ParquetFile
+    with _readable(path, "Parquet"), opened(path) as file:
+        metadata = file.metadata
+        types = {field.name: field.type for field in file.schema_arrow}
 
-    def __init__(self, path: Path, types: Types) -> None:  # noqa: ARG002 (it has its own)
-        self.path = path
-        parquet = needed("pyarrow.parquet", extra="runs")
-        with _readable(path, "Parquet"), parquet.ParquetFile(path) as file:
-            self._metadata = file.metadata
-            self.types = {field.name: field.type for field in file.schema_arrow}
-        groups = range(self._metadata.num_row_groups)
-        self.groups = [self._metadata.row_group(group).num_rows for group in groups]
-
-    def batches(self, group: int) -> Iterator[Any]:
-        parquet = needed("pyarrow.parquet", extra="runs")
-        opened = partial(parquet.ParquetFile, self.path, metadata=self._metadata)
-        with _readable(self.path, "Parquet"), opened() as file:
+    def batches(group: int) -> Iterator[Any]:
+        with _readable(path, "Parquet"), opened(path, metadata=metadata) as file:
             yield from file.iter_batches(UNIT, row_groups=[group])
 
+    groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    return File(path, types, groups, batches)
 
-class CsvFile(File):
+
+def _csv_file(path: Path, types_of: Types) -> File:
     """A CSV file with a line of names; what the model does not say of its columns is read from its
     first rows.
     """
+    csv = needed("pyarrow.csv", extra="runs")
+    with _readable(path, "CSV"):
+        with csv.open_csv(path) as reader:
+            options = csv.ConvertOptions(column_types=types_of(reader.schema.names))
+        with csv.open_csv(path, convert_options=options) as reader:
+            types = {field.name: field.type for field in reader.schema}
+            groups = [sum(len(batch) for batch in reader)]
 
-    def __init__(self, path: Path, types: Types) -> None:
-        self.path = path
-        csv = needed("pyarrow.csv", extra="runs")
-        with _readable(path, "CSV"):
-            with csv.open_csv(path) as reader:
-                columns = types(reader.schema.names)
-            self._options = csv.ConvertOptions(column_types=columns)
-            with csv.open_csv(path, convert_options=self._options) as reader:
-                self.types = {field.name: field.type for field in reader.schema}
-                self.groups = [sum(len(batch) for batch in reader)]
-
-    def batches(self, group: int) -> Iterator[Any]:  # noqa: ARG002 (there is one)
-        csv = needed("pyarrow.csv", extra="runs")
-        opened = partial(csv.open_csv, self.path, convert_options=self._options)
-        with _readable(self.path, "CSV"), opened() as reader:
+    def batches(_: int) -> Iterator[Any]:
+        with _readable(path, "CSV"), csv.open_csv(path, convert_options=options) as reader:
             yield from reader
+
+    return File(path, types, groups, batches)
 
 
 def _listed(path: Path) -> list[Path]:
@@ -171,12 +155,12 @@ def _listed(path: Path) -> list[Path]:
     return [path]
 
 
-def _kind_of(files: list[Path]) -> type[ParquetFile] | type[CsvFile]:
+def _kind_of(files: list[Path]) -> Callable[[Path, Types], File]:
     kinds = {_suffix(file) for file in files}
     if kinds == {".parquet"}:
-        return ParquetFile
+        return _parquet_file
     if kinds == {".csv"}:
-        return CsvFile
+        return _csv_file
     other = next(file for file in files if _suffix(file) != _suffix(files[0]) or len(kinds) == 1)
     advice = "Give .parquet or .csv files, and one kind of them"
     raise InputError("X", "be Parquet or CSV files", str(other), advice)
@@ -191,10 +175,9 @@ def _suffix(path: Path) -> str:
 @contextmanager
 def _readable(path: Path, kind: str) -> Iterator[None]:
     """An error of ours where a file is not what its name says."""
-    pa = arrow()
     try:
         yield
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+    except (arrow().ArrowInvalid, arrow().ArrowTypeError, OSError) as error:
         got = f"{path} ({str(error).strip().splitlines()[0]})"
         raise InputError("X", f"be {kind} files that can be read", got, MEND) from error
 
