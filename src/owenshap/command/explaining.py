@@ -5,19 +5,25 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from owenshap.command.asked import Asked, as_number
-from owenshap.command.check import Change, changes
+from owenshap.command.check import changes
 from owenshap.command.faults import Exit, say
-from owenshap.command.folder import EXPLANATION, INTERACTIONS, REPORT, TABLE, OutFolder, opened
-from owenshap.command.results import in_memory, write_pairs, write_table
-from owenshap.command.words import Outcome
-from owenshap.command.work import Work
+from owenshap.command.folder import (
+    EXPLANATION,
+    INTERACTIONS,
+    REPORT,
+    TABLE,
+    OutFolder,
+    in_memory,
+    opened,
+    write_pairs,
+    write_table,
+)
+from owenshap.command.words import Done
+from owenshap.command.work import Asked, Work, as_number
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
@@ -25,24 +31,6 @@ from owenshap.jobs.explainer import Explainer
 from owenshap.jobs.run import Run
 from owenshap.report import write
 from owenshap.report.pairs import summaries
-
-
-@dataclass(frozen=True)
-class Done:
-    """What was made."""
-
-    outcome: Outcome
-    files: list[Path]
-    audit: dict[str, str]
-    notes: list[str]
-    changes: list[Change] | None
-
-    @property
-    def exit_code(self) -> Exit:
-        """What the command ends with."""
-        if self.outcome.failed:
-            return Exit.MODEL
-        return Exit.CHANGED if any(each.changed for each in self.changes or ()) else Exit.DONE
 
 
 def explain(asked: Asked) -> Done:
@@ -65,7 +53,12 @@ def explain(asked: Asked) -> Done:
             so_far = getattr(stop, "explanation", None)
             if asked.seconds is not None and isinstance(so_far, Explanation):
                 _finished(work, so_far, None, folder, None)
-                say(_ended_early(len(so_far), work.count, folder))
+                done = f"{len(so_far):,} of {work.count:,} rows"
+                say(
+                    f"Interrupted before the seconds were over: {done}, with the intervals that "
+                    f"they had by then, are in {folder.path}. A time that all rows share cannot be "
+                    "gone on with: --force begins anew."
+                )
             else:
                 say(_how_far(folder))
             sys.exit(Exit.INTERRUPTED)
@@ -102,12 +95,6 @@ def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
         _, rule, got, advice = error.args
         raise InputError("--out", rule, got, f"{advice}; --force begins anew") from error
     return run, run if work.asked.interactions else None
-
-
-def _ended_early(done: int, rows: int, folder: OutFolder) -> str:
-    what = f"{done:,} of {rows:,} rows, with the intervals that they had by then,"
-    anew = "A time that all rows share cannot be gone on with: --force begins anew"
-    return f"Interrupted before the seconds were over: {what} are in {folder.path}. {anew}."
 
 
 def _how_far(folder: OutFolder) -> str:
@@ -163,13 +150,23 @@ def _finished(
     page = folder.path / REPORT
     title = work.asked.title
     files.append(write(explained, page, title=title, audit=audit, interactions=pairs))
-    model = f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model
     of_pairs = [] if pairs is None else summaries(pairs)
-    outcome = Outcome(explanation, rows, failed, model, str(work.asked.data), evaluations, of_pairs)
     compared = None
     if baseline is not None:
         compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
-    return Done(outcome, files, audit, work.notes, compared)
+    return Done(
+        explanation=explanation,
+        rows=rows,
+        failed=failed,
+        model=f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model,
+        data=str(work.asked.data),
+        evaluations=evaluations,
+        pairs=of_pairs,
+        files=files,
+        audit=audit,
+        notes=work.notes,
+        changes=compared,
+    )
 
 
 def _plan(explained: Run | Explanation) -> str | None:
@@ -188,9 +185,8 @@ def _failures(run: Run) -> list[str]:
 
 def _quieted(notes: list[str]) -> None:
     """Warnings become notes; what the command tells itself, or nobody can mend, is left out."""
-    warnings.simplefilter("ignore", DeprecationWarning)
-    warnings.simplefilter("ignore", PendingDeprecationWarning)
-    warnings.simplefilter("ignore", FutureWarning)
+    for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+        warnings.simplefilter("ignore", category)
     warnings.filterwarnings("ignore", message=".*rows could not be explained")
     warnings.filterwarnings("ignore", message="X has feature names, but")
 

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from owenshap.command.asked import asked_by
 from owenshap.command.check import Change
-from owenshap.command.explaining import Done, explain
+from owenshap.command.explaining import explain
 from owenshap.command.faults import say
 from owenshap.command.folder import REPORT, opened, readable, run_in
-from owenshap.command.words import as_data, first_lines, summary
+from owenshap.command.words import Done, as_data, first_lines, summary
+from owenshap.command.work import asked_by
 from owenshap.errors import InputError
 from owenshap.jobs.run import Run
 from owenshap.report import write
@@ -31,7 +31,7 @@ def explained(options: dict[str, Any]) -> int:
 
 
 def _screen(done: Done) -> str:
-    parts = [summary(done.outcome)]
+    parts = [summary(done)]
     if done.changes is not None:
         parts += ["", told_changes(done.changes)]
     parts += ["", *(f"Note: {note}" for note in done.notes)]
@@ -40,7 +40,7 @@ def _screen(done: Done) -> str:
 
 
 def _as_data(done: Done) -> dict[str, Any]:
-    data = as_data(done.outcome) | {
+    data = as_data(done) | {
         "files": [str(file) for file in done.files],
         "notes": done.notes,
         "audit": done.audit,

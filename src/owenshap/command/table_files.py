@@ -50,16 +50,6 @@ class TableFile:
         return [column for column in self.columns if column not in left_out]
 
 
-@dataclass(frozen=True)
-class Columns:
-    """What the columns of the data are to the model."""
-
-    features: list[str]
-    """In the model's order."""
-    carried: list[str]
-    """All others, which go along."""
-
-
 def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
     """A file of rows; read at once where it fits into memory."""
     if not path.exists():
@@ -186,8 +176,10 @@ def _unreadable(path: Path, what: str, reason: object) -> InputError:
 
 def matched(
     data: TableFile, background: TableFile | None, loaded: LoadedModel, ids: Sequence[str]
-) -> Columns:
-    """Which columns are features: those that the model knows, else those of the background."""
+) -> tuple[list[str], list[str]]:
+    """The columns that are features, in the model's order, and all others: features are those that
+    the model knows, else those of the background.
+    """
     for each in ids:
         if each not in data.columns:
             raise _no_column("--ids", each, data)
@@ -204,19 +196,20 @@ def matched(
         given = known if background is None else background.columns
         features = [each for each in given if each in shared]
     if loaded.width is not None and len(features) != loaded.width:
-        rule = f"have the {loaded.width} columns that the model takes"
-        got = f"{len(features)}: {_listed(features)}"
-        advice = "Name the columns that are no features: --ids NAME"
-        raise InputError(data.what, rule, got, advice)
+        raise InputError(
+            data.what,
+            f"have the {loaded.width} columns that the model takes",
+            f"{len(features)}: {_listed(features)}",
+            "Name the columns that are no features: --ids NAME",
+        )
     if not features:
         rule = "share columns with the background"
         raise InputError(data.what, rule, _listed(data.columns), "Give both with the same names")
     if background is not None:
-        there = {*background.columns}
-        absent = [feature for feature in features if feature not in there]
+        absent = [feature for feature in features if feature not in background.types]
         if absent:
             raise _no_column(background.what, absent[0], background)
-    return Columns(features, data.without(features))
+    return features, data.without(features)
 
 
 def _as_written(name: str, blank: str | None) -> str:

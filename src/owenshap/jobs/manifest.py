@@ -19,9 +19,8 @@ from owenshap.jobs.digests import ROWS_AT_A_TIME, described
 from owenshap.jobs.executors import PARTS_HANDED_OUT
 from owenshap.jobs.layout import Layout, arrow
 from owenshap.jobs.pair_layout import pair_rows
-from owenshap.jobs.runnable import NO_CLOCK
 from owenshap.jobs.sources import UNIT, Chunk, Source
-from owenshap.jobs.work import Explained, Explaining, pieces
+from owenshap.jobs.work import NO_CLOCK, Explained, Explaining, pieces
 from owenshap.models import ROUNDING
 from owenshap.support.arrays import WORKING, IntArray
 from owenshap.support.progress import FIRST

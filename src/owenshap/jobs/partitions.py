@@ -12,9 +12,9 @@ from owenshap.jobs.digests import is_polars
 from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
 from owenshap.jobs.pair_layout import no_pairs, pair_rows, pair_table
-from owenshap.jobs.runnable import NO_CLOCK, Runnable
+from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import UNIT, Chunk, MemorySource, check_features
-from owenshap.jobs.work import Explained, Explaining, in_units, pieces, table_of
+from owenshap.jobs.work import NO_CLOCK, Explained, Explaining, in_units, pieces, table_of
 from owenshap.support.extras import needed
 
 
@@ -25,7 +25,7 @@ def explained_partition(
     if not hasattr(frame, "columns"):
         advice = "For an array, put it into one with the names of its columns"
         raise InputError("frame", "be a DataFrame", type(frame).__name__, advice)
-    explaining = Explaining(explainer.at_pace(NO_CLOCK), settings, None, 0.0)
+    explaining = Explaining(explainer, settings, None, 0.0).at_pace(NO_CLOCK)
     source = MemorySource(frame, ids)
     check_features(source, explainer.example(), "frame")  # else it were the fault of every row
     chunk = next(iter(source.chunks([0], max(1, len(frame)))))

@@ -33,6 +33,8 @@ class Explained(NamedTuple):
 Piece: TypeAlias = tuple[IntArray, Explained | str]
 """Rows of a chunk, and what is known of them or the error of those that have none."""
 
+NO_CLOCK = {"model": 0.0}
+"""Predictions count as cheap: what 'auto' takes then depends on no machine."""
 NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
 NAMES_OF_ROWS = ("X", "data")
