@@ -9,10 +9,6 @@ from typing import Any
 
 from owenshap.support.extras import needed
 
-STYLE = "style.css"
-SCRIPT = "script.js"
-TEMPLATE = "page.html"
-
 
 def rendered(content: dict[str, Any], data: str) -> str:
     """The page, from what it tells and its rows as JSON that is safe inside a script element."""
@@ -24,14 +20,14 @@ def rendered(content: dict[str, Any], data: str) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    style = _text(STYLE)
-    script = _text(SCRIPT)
+    style = _text("style.css")
+    script = _text("script.js")
     # Nothing is fetched and no other script runs, whatever a name holds.
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
-    return environment.from_string(_text(TEMPLATE)).render(
+    return environment.from_string(_text("page.html")).render(
         **content,
         policy=policy,
         style=markup(style),

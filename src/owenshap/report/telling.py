@@ -12,8 +12,7 @@ from owenshap.explain.summary import told_unit
 from owenshap.explain.words import MOST_LINES, NAMED, Digits, counted, percent, shorten
 from owenshap.report.bars import bars_of, doubt_text
 from owenshap.report.convergence import convergence_of
-from owenshap.report.importance import Importance
-from owenshap.report.material import Material
+from owenshap.report.material import Importance, Material
 from owenshap.report.packing import clean, named, output_names
 from owenshap.report.record import audit_of, costs_of, told_reasons
 
@@ -181,10 +180,10 @@ def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
 
 
 def _sampling(material: Material) -> str:
-    if not material.sampled:
-        return ""
     shown = len(material.numbers)
     rows = material.totals.rows
+    if shown == rows:
+        return ""
     special = len(set(material.uncertain) | set(material.unusual))
     others = f"{shown - special:,} drawn at random (always the same) and {special:,} that stand out"
     return f"Importance is over all {rows:,} rows. Below are {shown:,} of them: {others}."
