@@ -14,8 +14,8 @@ import numpy as np
 
 from owenshap.command.model_files import LoadedModel
 from owenshap.errors import InputError, cut
-from owenshap.jobs.files import FileSource
 from owenshap.jobs.layout import arrow
+from owenshap.jobs.sources import FileSource
 from owenshap.support.arrays import USUAL_MEMORY, IntArray
 from owenshap.support.extras import needed
 

@@ -639,7 +639,7 @@ def test_parts_follow_the_time_of_a_row_and_the_workers():
 
 def test_large_frames_are_read_a_piece_at_a_time(tmp_path):
     """Row groups without a wanted row are not read."""
-    from owenshap.jobs.files import FileSource
+    from owenshap.jobs.sources import FileSource
 
     pq.write_table(
         pa.table({"a": np.arange(1000.0)}), tmp_path / "rows.parquet", row_group_size=100
