@@ -26,8 +26,12 @@ def run_demo(path: Path, force: bool) -> None:
     files = [path / name for name in (MODEL, TRAINING, PATIENTS, OUT)]
     there = [file for file in files if file.exists()]
     if there and not force:
-        advice = "Give another folder by --out, or --force"
-        raise InputError("--out", "hold no earlier demo", str(there[0]), advice)
+        raise InputError(
+            "--out",
+            "hold no earlier demo",
+            str(there[0]),
+            "Give another folder by --out, or --force",
+        )
     path.mkdir(parents=True, exist_ok=True)
     model, training, patients, out = files
     right = _trained(model, training, patients)

@@ -69,8 +69,12 @@ def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
     there = len(baseline) if isinstance(baseline, Explanation) else baseline.progress.rows
     here = work.count
     if there != here:
-        advice = "Give an explanation of the same rows"
-        raise InputError("--check", f"be of the {here:,} rows to explain", f"{there:,}", advice)
+        raise InputError(
+            "--check",
+            f"be of the {here:,} rows to explain",
+            f"{there:,}",
+            "Give an explanation of the same rows",
+        )
 
 
 Made = tuple[Run | Explanation, Run | Interactions | None]
@@ -110,8 +114,9 @@ def _within(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
     """An explanation of so many seconds, of all rows at once."""
     there = folder.path / EXPLANATION
     if there.exists():
-        advice = "Give another folder by --out, or --force"
-        raise InputError("--out", "hold no explanation", str(there), advice)
+        raise InputError(
+            "--out", "hold no explanation", str(there), "Give another folder by --out, or --force"
+        )
     rows = work.rows.drop(columns=work.carried)
     settings = {**work.settings(), "seconds": work.asked.seconds}
     if work.asked.interactions:

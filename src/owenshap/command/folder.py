@@ -55,8 +55,12 @@ class OutFolder:
             raise InputError("--out", "be a folder", f"the file {path}", "Give another")
         there = sorted(os.listdir(path)) if path.exists() else []
         if there and RECORD not in there and not force:
-            got = f"{path} with {', '.join(there[:3])}"
-            raise InputError("--out", "be empty, or made by this command", got, ELSEWHERE)
+            raise InputError(
+                "--out",
+                "be empty, or made by this command",
+                f"{path} with {', '.join(there[:3])}",
+                ELSEWHERE,
+            )
         folder = cls(path)
         if force:
             folder._clear()
@@ -117,9 +121,12 @@ def readable(path: Path, what: str) -> Iterator[None]:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         if isinstance(error, OwenshapError):
             raise
-        got = f"{path} ({type(error).__name__}: {error})"
-        advice = "Explain again, into another folder"
-        raise InputError(what, "be a run that can be read", got, advice) from error
+        raise InputError(
+            what,
+            "be a run that can be read",
+            f"{path} ({type(error).__name__}: {error})",
+            "Explain again, into another folder",
+        ) from error
 
 
 def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
@@ -143,11 +150,19 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
                 Layout(**run.manifest["layout"]).check()
                 _ = run.progress
             return run, audit or _audit(place.parent)
-        got = f"{path}, which holds neither"
-        raise InputError(what, "hold an explanation or a run", got, "owenshap explain makes one")
+        raise InputError(
+            what,
+            "hold an explanation or a run",
+            f"{path}, which holds neither",
+            "owenshap explain makes one",
+        )
     if not path.exists():
-        got = f"{path}, which is not there"
-        raise InputError(what, "be an explanation or a run", got, "owenshap explain makes one")
+        raise InputError(
+            what,
+            "be an explanation or a run",
+            f"{path}, which is not there",
+            "owenshap explain makes one",
+        )
     return load_explanation(path), _audit(path.parent)
 
 

@@ -92,9 +92,12 @@ def load_model(given: str, trust: Trust) -> LoadedModel:
         return _of_file(path, trust)
     if FUNCTION.fullmatch(given) and not path.exists():
         return _of_module(given)
-    got = f"{given}, which is {'a folder' if path.is_dir() else 'not there'}"
-    advice = f"Give a file ({ENDINGS}), or a function as in package.module:function"
-    raise InputError("MODEL", "be a model file or a function", got, advice)
+    raise InputError(
+        "MODEL",
+        "be a model file or a function",
+        f"{given}, which is {'a folder' if path.is_dir() else 'not there'}",
+        f"Give a file ({ENDINGS}), or a function as in package.module:function",
+    )
 
 
 def _of_file(path: Path, trust: Trust) -> LoadedModel:
@@ -102,8 +105,12 @@ def _of_file(path: Path, trust: Trust) -> LoadedModel:
     if ending in PICKLES:
         return _of_pickle(path, trust)
     if ending not in LOADERS:
-        got = f"{path} ({PICKLE})" if _is_pickle(path) else str(path)
-        raise InputError("MODEL", f"be a file that ends in {ENDINGS}", got, "Save it as one")
+        raise InputError(
+            "MODEL",
+            f"be a file that ends in {ENDINGS}",
+            f"{path} ({PICKLE})" if _is_pickle(path) else str(path),
+            "Save it as one",
+        )
     package, load = LOADERS[ending]
     _library(package)
     with _readable(path, package):
@@ -130,10 +137,13 @@ def _of_skops(path: Path, trust: Trust) -> LoadedModel:
     unknown = set(io.get_untrusted_types(file=path)) - set(trust.types)
     if unknown:
         types = sorted(unknown)
-        advice = "Where you trust the file, repeat it with " + " ".join(
-            f"--trust {type_}" for type_ in types
+        raise InputError(
+            "MODEL",
+            "hold types that skops knows",
+            ", ".join(types),
+            "Where you trust the file, repeat it with "
+            + " ".join(f"--trust {type_}" for type_ in types),
         )
-        raise InputError("MODEL", "hold types that skops knows", ", ".join(types), advice)
     model = io.load(path, trusted=list(trust.types))
     return _of_estimator(model, path)
 
@@ -183,8 +193,12 @@ def _of_catboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
 
 def _of_pickle(path: Path, trust: Trust) -> LoadedModel:
     if not trust.pickle:
-        advice = "Save it by skops or as ONNX, or give --trust-pickle where you made the file"
-        raise InputError("MODEL", "be safe to read", f"{path}, {PICKLE}", advice)
+        raise InputError(
+            "MODEL",
+            "be safe to read",
+            f"{path}, {PICKLE}",
+            "Save it by skops or as ONNX, or give --trust-pickle where you made the file",
+        )
     with _readable(path, "pickle"):
         if path.suffix.lower() == ".joblib":
             return _of_estimator(_library("joblib").load(path), path)
@@ -204,9 +218,12 @@ def _of_module(given: str) -> LoadedModel:
         for each in inside.split("."):
             model = getattr(model, each)
     except Exception as error:
-        got = f"{given} ({type(error).__name__}: {error})"
-        advice = "Call the command where Python finds the module"
-        raise InputError("MODEL", "be something that can be imported", got, advice) from error
+        raise InputError(
+            "MODEL",
+            "be something that can be imported",
+            f"{given} ({type(error).__name__}: {error})",
+            "Call the command where Python finds the module",
+        ) from error
     return _of_estimator(model, None, given)
 
 
@@ -229,8 +246,9 @@ def _library(package: str) -> Any:
         if error.name != package.partition(".")[0]:
             raise
         name = error.name
-        advice = f"Run pip install {name}"
-        raise InputError(name, "be installed to read this model", "none", advice) from error
+        raise InputError(
+            name, "be installed to read this model", "none", f"Run pip install {name}"
+        ) from error
 
 
 def _check_unpacked(path: Path, memory: int) -> None:
@@ -238,8 +256,12 @@ def _check_unpacked(path: Path, memory: int) -> None:
     with zipfile.ZipFile(path) as archive:
         size = sum(each.file_size for each in archive.infolist())
     if size > memory:
-        rule = f"unpack to at most {memory:,} bytes"
-        raise InputError("MODEL", rule, f"{path} with {size:,}", "Where you trust it, --memory")
+        raise InputError(
+            "MODEL",
+            f"unpack to at most {memory:,} bytes",
+            f"{path} with {size:,}",
+            "Where you trust it, --memory",
+        )
 
 
 @cache
@@ -273,5 +295,6 @@ def _readable(path: Path, package: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = cut(one_line(f"{type(error).__name__}: {error}"))
-        rule = f"be a file that {package} reads"
-        raise InputError("MODEL", rule, f"{path} ({said})", AS_IT_WAS) from error
+        raise InputError(
+            "MODEL", f"be a file that {package} reads", f"{path} ({said})", AS_IT_WAS
+        ) from error

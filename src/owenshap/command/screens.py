@@ -78,8 +78,12 @@ def reported(source: Path, out: Path | None, title: str | None, force: bool) -> 
     loaded, audit = opened(source, "EXPLANATION|RUN")
     place = out or (source if source.is_dir() else source.parent) / REPORT
     if place.exists() and not force:
-        advice = "Give another by --out, or --force"
-        raise InputError("--out", "be a new file", f"{place}, which is there", advice)
+        raise InputError(
+            "--out",
+            "be a new file",
+            f"{place}, which is there",
+            "Give another by --out, or --force",
+        )
     if isinstance(loaded, Run) and loaded.progress.done < loaded.progress.rows:
         say(f"The run is not finished: {loaded.progress}.")
     with readable(source, "EXPLANATION|RUN"):

@@ -129,8 +129,12 @@ def _read_csv(path: Path, what: str, encoding: str, separator: str) -> Any:
         if _kind(before) == "number" and _kind(after) == "text"
     ]
     if lost:
-        rule = f"have one sign for decimals, as column {lost[0]!r} has points and others commas"
-        raise InputError(what, rule, str(path), "Write all with points, or all with commas")
+        raise InputError(
+            what,
+            f"have one sign for decimals, as column {lost[0]!r} has points and others commas",
+            str(path),
+            "Write all with points, or all with commas",
+        )
     return other
 
 
@@ -162,16 +166,24 @@ def _separator(start: str) -> str:
 def _check_names(opened: TableFile) -> None:
     if len(set(opened.columns)) < len(opened.columns):
         twice = Counter(opened.columns).most_common(1)[0][0]
-        got = f"{twice!r} twice in {opened.path}"
-        raise InputError(opened.what, "have each column once", got, "Rename one of the two")
+        raise InputError(
+            opened.what,
+            "have each column once",
+            f"{twice!r} twice in {opened.path}",
+            "Rename one of the two",
+        )
     if not opened.columns:
         raise InputError(opened.what, "have columns", f"{opened.path} with none", "Give rows")
 
 
 def _unreadable(path: Path, what: str, reason: object) -> InputError:
     words = str(reason).strip().splitlines()
-    got = f"{path} ({words[0] if words else type(reason).__name__})"
-    return InputError(what, "be a file that can be read", got, "Check what it holds")
+    return InputError(
+        what,
+        "be a file that can be read",
+        f"{path} ({words[0] if words else type(reason).__name__})",
+        "Check what it holds",
+    )
 
 
 def matched(
@@ -203,8 +215,12 @@ def matched(
             "Name the columns that are no features: --ids NAME",
         )
     if not features:
-        rule = "share columns with the background"
-        raise InputError(data.what, rule, _listed(data.columns), "Give both with the same names")
+        raise InputError(
+            data.what,
+            "share columns with the background",
+            _listed(data.columns),
+            "Give both with the same names",
+        )
     if background is not None:
         absent = [feature for feature in features if feature not in background.types]
         if absent:
@@ -221,8 +237,7 @@ def _no_column(what: str, name: str, table: TableFile) -> InputError:
     meant = (
         f"Did you mean {near[0]!r}" if near else f"{table.path.name} has {_listed(table.columns)}"
     )
-    got = f"{table.path} without it"
-    return InputError(what, f"have the column {name!r}", got, meant)
+    return InputError(what, f"have the column {name!r}", f"{table.path} without it", meant)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -267,8 +282,12 @@ def _mixed(name: str, table: TableFile) -> InputError:
         wrong = cells[numbers.isna()]
         if len(wrong):  # numbers may be stored as text
             got = f"{wrong.iloc[0]!r} in row {wrong.index[0]:,} of {table.path}"
-    rule = f"hold numbers in column {name!r}"
-    return InputError(table.what, rule, got, "Mend the cell, or leave it empty where it is missing")
+    return InputError(
+        table.what,
+        f"hold numbers in column {name!r}",
+        got,
+        "Mend the cell, or leave it empty where it is missing",
+    )
 
 
 def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str, list[Any]]) -> Any:
@@ -288,8 +307,12 @@ def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str,
             column = frame[name].astype(object)
             unknown = column[column.notna() & ~column.isin(known)]
             if len(unknown):
-                rule = f"hold what the model knows in column {name!r}"
-                raise InputError(what, rule, unknown.iloc[0], f"It knows {_listed(known)}")
+                raise InputError(
+                    what,
+                    f"hold what the model knows in column {name!r}",
+                    unknown.iloc[0],
+                    f"It knows {_listed(known)}",
+                )
             frame[name] = pandas.Categorical(column, categories=known)
     return frame
 
@@ -310,8 +333,12 @@ def chosen_rows(asked: str, count: int, seed: int) -> IntArray:
         first = int(match[1] or 0)
         last = (int(match[3]) if match[3] else count) if match[2] else first + 1
         if first >= count or (not match[2] and last > count):
-            got = f"{asked} of {count:,} rows"
-            raise InputError("--rows", "be rows that the data has", got, "The first row is 0")
+            raise InputError(
+                "--rows",
+                "be rows that the data has",
+                f"{asked} of {count:,} rows",
+                "The first row is 0",
+            )
         chosen.update(range(first, min(last, count)))
     if not chosen:
         raise InputError("--rows", rule, asked, "The first row is 0")
@@ -328,8 +355,9 @@ def taken(data: TableFile, rows: IntArray) -> Any:
         kind = "parquet" if data.path.suffix.lower() == ".parquet" else "csv"
         table = dataset.dataset(data.path, format=kind).take(pa.array(rows))
     else:
-        advice = "Give the one file that has them"
-        raise InputError("--rows", "be of one file", f"the folder {data.path}", advice)
+        raise InputError(
+            "--rows", "be of one file", f"the folder {data.path}", "Give the one file that has them"
+        )
     if ROW_IN_FILE in table.column_names:
         return table
     return table.append_column(ROW_IN_FILE, pa.array(rows))

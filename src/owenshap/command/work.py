@@ -77,9 +77,12 @@ class Work:
             return None
         opened = open_table(self.asked.background, "--background", self.asked.encoding)
         if opened.table is None:
-            rule = "be a file that fits into memory"
-            got = f"{opened.path} with {opened.rows:,} rows"
-            raise InputError("--background", rule, got, "Some thousand rows tell as much")
+            raise InputError(
+                "--background",
+                "be a file that fits into memory",
+                f"{opened.path} with {opened.rows:,} rows",
+                "Some thousand rows tell as much",
+            )
         return opened
 
     @cached_property
@@ -98,13 +101,20 @@ class Work:
     def _check_streamed(self) -> None:
         """An error where rows must be changed to fit the model: they are read as they are."""
         if self.asked.seconds is not None:
-            rule = "be given for rows that fit into memory"
-            raise InputError("--seconds", rule, self.data.path, "Choose some by --rows")
+            raise InputError(
+                "--seconds",
+                "be given for rows that fit into memory",
+                self.data.path,
+                "Choose some by --rows",
+            )
         in_order = self.features == self.data.without(self.others)
         if self.background is None and (self.loaded.categories or not in_order):
-            rule = "have the columns of the model in its order, and no categories"
-            got = f"{self.data.path}, which is read a piece at a time"
-            raise InputError(self.data.what, rule, got, "Give --background, whose columns it gets")
+            raise InputError(
+                self.data.what,
+                "have the columns of the model in its order, and no categories",
+                f"{self.data.path}, which is read a piece at a time",
+                "Give --background, whose columns it gets",
+            )
 
     @property
     def count(self) -> int:
@@ -194,13 +204,18 @@ def read_players(path: Path) -> dict[str, list[Any]]:
     try:
         groups = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeError, RecursionError) as error:
-        got = f"{path} ({error})"
-        raise InputError("--players", "be a TOML file of groups", got, GROUPS) from error
+        raise InputError(
+            "--players", "be a TOML file of groups", f"{path} ({error})", GROUPS
+        ) from error
     groups = groups.get("players", groups)
     wrong = [name for name, columns in groups.items() if not isinstance(columns, list)]
     if wrong or not groups:
-        got = f"{wrong[0]} = {groups[wrong[0]]!r}" if wrong else f"{path} with none"
-        raise InputError("--players", "be lists of columns by name", got, GROUPS)
+        raise InputError(
+            "--players",
+            "be lists of columns by name",
+            f"{wrong[0]} = {groups[wrong[0]]!r}" if wrong else f"{path} with none",
+            GROUPS,
+        )
     return groups
 
 

@@ -103,10 +103,12 @@ def pickled(thing: Any) -> bytes:
     try:
         return bytes(cloudpickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL))
     except Exception as error:
-        got = f"{type(error).__name__}({error})"
-        advice = "Define its function at the top of a module, or use threads"
-        rule = "be picklable to go to another process"
-        raise InputError("the model", rule, got, advice) from error
+        raise InputError(
+            "the model",
+            "be picklable to go to another process",
+            f"{type(error).__name__}({error})",
+            "Define its function at the top of a module, or use threads",
+        ) from error
 
 
 class _OfThread(threading.local):

@@ -108,9 +108,12 @@ def _result(future: Any, task: Task, tries: int) -> Content | None:
     except (Exception, CancelledError) as error:
         if tries < TRIES and not isinstance(error, BrokenExecutor):
             return None
-        got = f"{type(error).__name__}({error}) on rows from {task[1].first:,} on"
-        advice = f"Give its workers more memory, or smaller parts. {KEPT}"
-        raise GameError("the executor", "make every part", got, advice) from error
+        raise GameError(
+            "the executor",
+            "make every part",
+            f"{type(error).__name__}({error}) on rows from {task[1].first:,} on",
+            f"Give its workers more memory, or smaller parts. {KEPT}",
+        ) from error
 
 
 @contextmanager

@@ -196,8 +196,12 @@ def _take(lock: IO[str]) -> bool:
 
 
 def _refused(path: Path, who: str) -> InputError:
-    got = f"{path}, which {who or 'another process'} works on"
-    return InputError("out", "be free", got, "Wait for it, or give another folder")
+    return InputError(
+        "out",
+        "be free",
+        f"{path}, which {who or 'another process'} works on",
+        "Wait for it, or give another folder",
+    )
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -219,8 +223,9 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        got = f"{path} ({error.strerror or error})"
-        raise InputError("out", "be a folder that can be written", got, KEPT) from error
+        raise InputError(
+            "out", "be a folder that can be written", f"{path} ({error.strerror or error})", KEPT
+        ) from error
 
 
 def _check_vacant(path: Path) -> None:
@@ -228,8 +233,12 @@ def _check_vacant(path: Path) -> None:
     others = {file.name for file in path.iterdir()} - {LOCK, *FOLDERS}
     others = {name for name in others if not name.startswith(".owenshap-")}
     if others:
-        got = f"{path} with {', '.join(sorted(others)[:3])}"
-        raise InputError("out", "be empty, or the folder of a run", got, ELSEWHERE)
+        raise InputError(
+            "out",
+            "be empty, or the folder of a run",
+            f"{path} with {', '.join(sorted(others)[:3])}",
+            ELSEWHERE,
+        )
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -237,11 +246,19 @@ def _manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads((path / MANIFEST).read_bytes())
         written = int(manifest["format"])
     except (OSError, ValueError, TypeError, KeyError) as error:
-        got = f"{path / MANIFEST} ({type(error).__name__}: {error})"
-        raise InputError("out", "hold a manifest that can be read", got, ELSEWHERE) from error
+        raise InputError(
+            "out",
+            "hold a manifest that can be read",
+            f"{path / MANIFEST} ({type(error).__name__}: {error})",
+            ELSEWHERE,
+        ) from error
     if written > FORMAT:
-        rule = f"hold a run of format {FORMAT} at most"
-        raise InputError("out", rule, f"{path} of format {written}", "Update owenshap")
+        raise InputError(
+            "out",
+            f"hold a run of format {FORMAT} at most",
+            f"{path} of format {written}",
+            "Update owenshap",
+        )
     return dict(manifest)
 
 

@@ -82,8 +82,12 @@ def check_same(
         if not _same(manifest[group].get(name), value)
     ]
     if differs:
-        advice = "Ask for the same to go on, or give another folder"
-        raise InputError("out", "hold a run of the same", "; ".join(differs), advice)
+        raise InputError(
+            "out",
+            "hold a run of the same",
+            "; ".join(differs),
+            "Ask for the same to go on, or give another folder",
+        )
 
 
 def _same(there: Any, here: Any) -> bool:

@@ -23,8 +23,12 @@ def explained_partition(
 ) -> Any:
     """A frame of results, in the type of the frame, with its index where it has one."""
     if not hasattr(frame, "columns"):
-        advice = "For an array, put it into one with the names of its columns"
-        raise InputError("frame", "be a DataFrame", type(frame).__name__, advice)
+        raise InputError(
+            "frame",
+            "be a DataFrame",
+            type(frame).__name__,
+            "For an array, put it into one with the names of its columns",
+        )
     explaining = Explaining(explainer, settings, None, 0.0).at_pace(NO_CLOCK)
     source = MemorySource(frame, ids)
     check_features(source, explainer.example(), "frame")  # else it were the fault of every row
@@ -47,8 +51,12 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
     pa = arrow()
     ids = chunk.ids.column_names
     if not ids and is_polars(frame):
-        rule = "name columns that tell rows of polars apart, as each has many lines"
-        raise InputError("ids", rule, "none", "Give ids=['id'], or a frame of pandas")
+        raise InputError(
+            "ids",
+            "name columns that tell rows of polars apart, as each has many lines",
+            "none",
+            "Give ids=['id'], or a frame of pandas",
+        )
     layout: Layout | None = None
     parts: list[Any] = []
     start = 0
@@ -98,6 +106,10 @@ def _example(explainer: Runnable, chunk: Chunk) -> Any:
     """A row to learn the columns of results from, where a partition has none."""
     example = explainer.example()
     if example is None:
-        rule = "have a row that can be explained, where there is no background"
-        raise InputError("frame", rule, f"{len(chunk)} rows", "Leave such partitions out")
+        raise InputError(
+            "frame",
+            "have a row that can be explained, where there is no background",
+            f"{len(chunk)} rows",
+            "Leave such partitions out",
+        )
     return example

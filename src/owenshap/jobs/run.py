@@ -77,8 +77,12 @@ class Run:
         self.path = Path(path)
         folder = Folder.opened(self.path)
         if folder is None:
-            advice = "Explainer.run(rows, out=path) makes one"
-            raise InputError("path", "be the folder of a run", str(self.path), advice)
+            raise InputError(
+                "path",
+                "be the folder of a run",
+                str(self.path),
+                "Explainer.run(rows, out=path) makes one",
+            )
         self._folder = folder
 
     def __repr__(self) -> str:
@@ -215,8 +219,12 @@ class Run:
 
     def _check_interactions(self) -> None:
         if not self.has_interactions:
-            advice = "Make one by explainer.run(…, interactions=True), in another folder"
-            raise InputError("run", "have interactions", "values alone", advice)
+            raise InputError(
+                "run",
+                "have interactions",
+                "values alone",
+                "Make one by explainer.run(…, interactions=True), in another folder",
+            )
 
     def _rows(self, wanted: IntArray | None) -> Any:
         """The table of rows, in rising order; of all that were explained where none are named."""
@@ -225,8 +233,12 @@ class Run:
         numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
         unfinished = [number for number in numbers if number not in parts]
         if unfinished:
-            got = f"row {unfinished[0] * size:,} and following, which are not"
-            raise InputError("rows", "be finished", got, GO_ON)
+            raise InputError(
+                "rows",
+                "be finished",
+                f"row {unfinished[0] * size:,} and following, which are not",
+                GO_ON,
+            )
         tables = [_of_rows(self._table(parts[number]), wanted) for number in numbers]
         # a part from before a column was kept has none of it
         table = arrow().concat_tables(tables, promote_options="default") if tables else None
@@ -282,8 +294,12 @@ class Run:
     def _table(self, part: Part, columns: list[str] | None = None) -> Any:
         """The rows of a part, or an error where it is not as it was written."""
         if not self._folder.whole(part):
-            got = f"{self._folder.file(part.part)}, which was changed or lost"
-            raise InputError("part", "be as it was written", got, f"{GO_ON}: it is made again")
+            raise InputError(
+                "part",
+                "be as it was written",
+                f"{self._folder.file(part.part)}, which was changed or lost",
+                f"{GO_ON}: it is made again",
+            )
         return unpacked(self._folder.file(part.part).read_bytes(), columns)
 
 
@@ -312,8 +328,9 @@ def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray |
     numbers = np.atleast_1d(np.asarray(rows))
     inside = numbers.dtype.kind in "iu" and (-count <= numbers).all() and (numbers < count).all()
     if not inside or numbers.ndim != 1:
-        advice = "Give a slice or a list of them"
-        raise InputError("rows", f"be numbers of {count:,} rows", rows, advice)
+        raise InputError(
+            "rows", f"be numbers of {count:,} rows", rows, "Give a slice or a list of them"
+        )
     return np.where(numbers < 0, numbers + count, numbers).astype(np.int64)
 
 
@@ -329,6 +346,10 @@ def _of_rows(table: Any, wanted: IntArray | None) -> Any:
     table = table.filter(arrow().array(np.isin(table.column(ROW).to_numpy(), wanted)))
     failed = table.filter(table.column(ERROR).is_valid())
     if len(failed):
-        got = f"row {failed.column(ROW)[0]} ({failed.column(ERROR)[0]})"
-        raise InputError("rows", "have been explained", got, "Leave it out, or retry=True")
+        raise InputError(
+            "rows",
+            "have been explained",
+            f"row {failed.column(ROW)[0]} ({failed.column(ERROR)[0]})",
+            "Leave it out, or retry=True",
+        )
     return table

@@ -259,12 +259,17 @@ def _listed(path: Path) -> list[Path]:
         files = sorted(file for file in path.rglob("*") if file.is_file())
         files = [file for file in files if not file.name.startswith((".", "_"))]
         if not files:
-            got = f"{path}, which is empty"
-            raise InputError("X", "be a folder with files of rows", got, "Give another, or a file")
+            raise InputError(
+                "X",
+                "be a folder with files of rows",
+                f"{path}, which is empty",
+                "Give another, or a file",
+            )
         return files
     if not path.is_file():
-        got = f"{path}, which is not there"
-        raise InputError("X", "be rows, or the path of rows", got, "Mind its spelling")
+        raise InputError(
+            "X", "be rows, or the path of rows", f"{path}, which is not there", "Mind its spelling"
+        )
     return [path]
 
 
@@ -275,8 +280,12 @@ def _kind_of(files: list[Path]) -> Callable[[Path, Types], File]:
     if kinds == {".csv"}:
         return _csv_file
     other = next(file for file in files if _suffix(file) != _suffix(files[0]) or len(kinds) == 1)
-    advice = "Give .parquet or .csv files, and one kind of them"
-    raise InputError("X", "be Parquet or CSV files", str(other), advice)
+    raise InputError(
+        "X",
+        "be Parquet or CSV files",
+        str(other),
+        "Give .parquet or .csv files, and one kind of them",
+    )
 
 
 def _suffix(path: Path) -> str:
@@ -291,16 +300,24 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
     try:
         yield
     except (arrow().ArrowInvalid, arrow().ArrowTypeError, OSError) as error:
-        got = f"{path} ({str(error).strip().splitlines()[0]})"
-        raise InputError("X", f"be {kind} files that can be read", got, MEND) from error
+        raise InputError(
+            "X",
+            f"be {kind} files that can be read",
+            f"{path} ({str(error).strip().splitlines()[0]})",
+            MEND,
+        ) from error
 
 
 def _check_columns(file: File, first: File) -> None:
     missing = [column for column in first.types if column not in file.types]
     more = [column for column in file.types if column not in first.types]
     if missing or more:
-        got = f"{file.path.name} {f'without {missing[0]!r}' if missing else f'with {more[0]!r}'}"
-        raise InputError("X", f"be files with the columns of {first.path.name}", got, ALL_ALIKE)
+        raise InputError(
+            "X",
+            f"be files with the columns of {first.path.name}",
+            f"{file.path.name} {f'without {missing[0]!r}' if missing else f'with {more[0]!r}'}",
+            ALL_ALIKE,
+        )
 
 
 def _is_wanted(wanted: Wanted, last: int) -> bool:
@@ -336,8 +353,12 @@ def _as_rows(table: Any, like: Any) -> Any:
         try:
             columns.append(column.cast("float64").to_numpy())
         except arrow().ArrowInvalid as error:
-            advice = "Name it in ids= to carry it along"
-            raise InputError("X", f"hold numbers in column {name!r}", str(error), advice) from None
+            raise InputError(
+                "X",
+                f"hold numbers in column {name!r}",
+                str(error),
+                "Name it in ids= to carry it along",
+            ) from None
     rows = np.stack(columns, axis=1)
     return rows.astype(like.dtype) if isinstance(like, np.ndarray) else like.new_tensor(rows)
 
@@ -358,17 +379,26 @@ def check_features(source: Source, like: Any, what: str) -> None:
     names = [str(name) for name in source.kinds]
     more = [name for name in names if name not in wanted]
     if more:
-        advice = f"Name columns that are no features: ids={more[:20]}"
-        raise InputError(what, rule, f"also {', '.join(more[:20])}", advice)
+        raise InputError(
+            what,
+            rule,
+            f"also {', '.join(more[:20])}",
+            f"Name columns that are no features: ids={more[:20]}",
+        )
     missing = [name for name in wanted if name not in names]
     if missing:
-        advice = "Give the columns that the model takes, in any order"
-        raise InputError(what, rule, f"no {', '.join(missing[:20])}", advice)
+        raise InputError(
+            what,
+            rule,
+            f"no {', '.join(missing[:20])}",
+            "Give the columns that the model takes, in any order",
+        )
 
 
 def check_ids(ids: list[str], columns: list[str], where: str) -> None:
     """An error where there is no such column."""
     missing = [name for name in ids if name not in columns]
     if missing:
-        rule = f"be columns of {where}"
-        raise InputError("ids", rule, missing[0], f"It has {', '.join(columns[:20])}")
+        raise InputError(
+            "ids", f"be columns of {where}", missing[0], f"It has {', '.join(columns[:20])}"
+        )

@@ -299,9 +299,12 @@ def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
     if isinstance(explained, Run):
         return _OnDisk(explained)
     if not isinstance(explained, Explanation):
-        advice = "An Explainer returns the one, its method run the other"
-        got = type(explained).__name__
-        raise InputError("explained", "be an Explanation or a Run", got, advice)
+        raise InputError(
+            "explained",
+            "be an Explanation or a Run",
+            type(explained).__name__,
+            "An Explainer returns the one, its method run the other",
+        )
     check_explanation(explained)
     return _InMemory(explained)
 

@@ -26,9 +26,12 @@ def told_pairs(
         return []
     names = getattr(interactions, "feature_names", feature_names)
     if not isinstance(interactions, Interactions | Run) or names != feature_names:
-        advice = "Give those of explainer.interactions, of the rows that are explained"
-        got = getattr(interactions, "feature_names", type(interactions).__name__)
-        raise InputError("interactions", "be of the explained features", got, advice)
+        raise InputError(
+            "interactions",
+            "be of the explained features",
+            getattr(interactions, "feature_names", type(interactions).__name__),
+            "Give those of explainer.interactions, of the rows that are explained",
+        )
     return [_told(summary) for summary in summaries(interactions)]
 
 

@@ -34,9 +34,12 @@ class Page:
             with replacing(target) as file:
                 file.write(self.html.encode())
         except OSError as error:
-            got = f"{target} ({error.strerror or error})"
-            rule = "be a file that can be written"
-            raise InputError("path", rule, got, "Give another place") from error
+            raise InputError(
+                "path",
+                "be a file that can be written",
+                f"{target} ({error.strerror or error})",
+                "Give another place",
+            ) from error
         return target
 
     def _repr_html_(self) -> str:
