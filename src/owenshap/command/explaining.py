@@ -14,6 +14,7 @@ from owenshap.command.faults import Exit, say
 from owenshap.command.folder import (
     EXPLANATION,
     INTERACTIONS,
+    RECORD,
     REPORT,
     TABLE,
     OutFolder,
@@ -44,7 +45,8 @@ def explain(asked: Asked) -> Done:
             _check_comparable(work, baseline)
         explainer = work.explainer()
         folder = OutFolder.prepared(asked.out, asked.force)
-        folder.mark({"audit": work.audit(None)})
+        if not (folder.path / RECORD).exists():  # what is said of a run that is there stays
+            folder.record(work.audit(None))
         try:
             made = _run if asked.seconds is None else _within
             explained, pairs = made(work, explainer, folder)
@@ -136,14 +138,16 @@ def _finished(
     rows = len(explanation)
     failed = 0
     evaluations = int(np.sum(explanation.evaluations))
+    plan = None if explanation.because is None else str(explanation.because[0])
     if isinstance(explained, Run):
         progress = explained.progress
         rows = progress.rows
         failed = progress.failed
         evaluations = progress.evaluations
+        plan = explained.manifest["plan"]
         work.notes.extend(_failures(explained))
-    audit = work.audit(_plan(explained))
-    folder.record({"audit": audit})
+    audit = work.audit(plan)
+    folder.record(audit)
     files = [folder.run]
     if whole:
         files = [folder.path / TABLE, folder.path / EXPLANATION]
@@ -152,10 +156,15 @@ def _finished(
         if pairs is not None:
             files.append(folder.path / INTERACTIONS)
             write_pairs(pairs, explanation, files[2])
-    page = folder.path / REPORT
-    title = work.asked.title
-    files.append(write(explained, page, title=title, audit=audit, interactions=pairs))
-    of_pairs = [] if pairs is None else summaries(pairs)
+    files.append(
+        write(
+            explained,
+            folder.path / REPORT,
+            title=work.asked.title,
+            audit=audit,
+            interactions=pairs,
+        )
+    )
     compared = None
     if baseline is not None:
         compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
@@ -166,18 +175,12 @@ def _finished(
         model=f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model,
         data=str(work.asked.data),
         evaluations=evaluations,
-        pairs=of_pairs,
+        pairs=[] if pairs is None else summaries(pairs),
         files=files,
         audit=audit,
         notes=work.notes,
         changes=compared,
     )
-
-
-def _plan(explained: Run | Explanation) -> str | None:
-    if isinstance(explained, Run):
-        return explained.manifest["plan"]
-    return None if explained.because is None else str(explained.because[0])
 
 
 def _failures(run: Run) -> list[str]:

@@ -74,14 +74,9 @@ class OutFolder:
         """The run on disk."""
         return self.path / RUN
 
-    def mark(self, about: dict[str, Any]) -> None:
-        """Say that the folder is ours; what is said of a run that is there stays."""
-        if not (self.path / RECORD).exists():
-            self.record(about)
-
-    def record(self, about: dict[str, Any]) -> None:
+    def record(self, audit: dict[str, str]) -> None:
         """Write what the folder holds, which also says that it is ours."""
-        write_whole(self.path / RECORD, json.dumps(about, indent=1).encode())
+        write_whole(self.path / RECORD, json.dumps({"audit": audit}, indent=1).encode())
 
     def check_run(self) -> None:
         """An error where the run that is there cannot be read."""
@@ -205,5 +200,5 @@ def write_pairs(pairs: Run | Interactions, explanation: Explanation, path: Path)
             for batch in lines.to_batches():
                 file.write_batch(batch)
         return
-    layout = Layout.of(explanation, {}, [])
-    parquet.write_table(pair_table(layout, np.arange(len(explanation)), pairs), path)
+    lines = pair_table(Layout.of(explanation, {}, []), np.arange(len(explanation)), pairs)
+    parquet.write_table(lines, path)

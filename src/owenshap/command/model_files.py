@@ -26,7 +26,6 @@ ENDINGS = ".onnx, .skops, .json or .ubj (xgboost), .txt (lightgbm) or .cbm (catb
 PICKLES = (".pkl", ".pickle", ".joblib")
 PICKLE = "a pickle, which can run any program as soon as it is read"
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-AS_IT_WAS = "Save the model again"
 TRIAL_SECONDS = 60  # in which a small file is read on a busy machine, or 64 MB of a large one
 TRIALS = {
     "lightgbm": """
@@ -144,8 +143,7 @@ def _of_skops(path: Path, trust: Trust) -> LoadedModel:
             "Where you trust the file, repeat it with "
             + " ".join(f"--trust {type_}" for type_ in types),
         )
-    model = io.load(path, trusted=list(trust.types))
-    return _of_estimator(model, path)
+    return _of_estimator(io.load(path, trusted=list(trust.types)), path)
 
 
 def _of_estimator(model: Any, path: Path | None, kind: str | None = None) -> LoadedModel:
@@ -156,20 +154,23 @@ def _of_estimator(model: Any, path: Path | None, kind: str | None = None) -> Loa
 
 
 def _of_xgboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
-    xgboost = _library("xgboost")
-    booster = xgboost.Booster(model_file=str(path))
+    booster = _library("xgboost").Booster(model_file=str(path))
     categories = {}
     if "c" in (booster.feature_types or ()):
         known = booster.get_categories(export_to_arrow=True).to_arrow()
         categories = {name: each.to_pylist() for name, each in known if each is not None}
-    names = booster.feature_names
-    width = booster.num_features()
-    return LoadedModel(booster, "xgboost Booster", path, names, width, categories)
+    return LoadedModel(
+        booster,
+        "xgboost Booster",
+        path,
+        booster.feature_names,
+        booster.num_features(),
+        categories,
+    )
 
 
 def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
-    lightgbm = _library("lightgbm")
-    booster = lightgbm.Booster(model_file=str(path))
+    booster = _library("lightgbm").Booster(model_file=str(path))
     names = booster.feature_name()
     width = booster.num_feature()
     nameless = names == [f"Column_{place}" for place in range(width)]
@@ -178,13 +179,19 @@ def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     listed = [name for name in names if infos.get(name, {}).get("values")]
     known = booster.pandas_categorical or []
     categories = dict(zip(listed, known, strict=True)) if len(listed) == len(known) else {}
-    names = None if nameless else names
-    return LoadedModel(booster, "lightgbm Booster", path, names, width, categories, r"\s")
+    return LoadedModel(
+        booster,
+        "lightgbm Booster",
+        path,
+        None if nameless else names,
+        width,
+        categories,
+        r"\s",
+    )
 
 
 def _of_catboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
-    catboost = _library("catboost")
-    model = catboost.CatBoost()
+    model = _library("catboost").CatBoost()
     model.load_model(str(path))
     names = [*model.feature_names_]
     nameless = names == [str(place) for place in range(len(names))]
@@ -296,5 +303,5 @@ def _readable(path: Path, package: str) -> Iterator[None]:
     except Exception as error:
         said = cut(one_line(f"{type(error).__name__}: {error}"))
         raise InputError(
-            "MODEL", f"be a file that {package} reads", f"{path} ({said})", AS_IT_WAS
+            "MODEL", f"be a file that {package} reads", f"{path} ({said})", "Save the model again"
         ) from error

@@ -55,8 +55,7 @@ def told_changes(changes: list[Change]) -> str:
     """What has changed, in words."""
     changed = [change for change in changes if change.changed]
     if not changed:
-        largest = changes[0]
-        return f"No importance has changed; the largest difference is {_told_change(largest)}."
+        return f"No importance has changed; the largest difference is {_told_change(changes[0])}."
     what = "features" if changes[0].output is None else "features of outputs"
     lines = first_lines([_told_change(each) for each in changed], "more")
     head = f"The importance of {len(changed)} of {len(changes)} {what} has changed:"
@@ -87,8 +86,7 @@ def reported(source: Path, out: Path | None, title: str | None, force: bool) -> 
     if isinstance(loaded, Run) and loaded.progress.done < loaded.progress.rows:
         say(f"The run is not finished: {loaded.progress}.")
     with readable(source, "EXPLANATION|RUN"):
-        pairs = _pairs_beside(source)
-        written = write(loaded, place, title=title, audit=audit, interactions=pairs)
+        written = write(loaded, place, title=title, audit=audit, interactions=_pairs_beside(source))
     print(f"Wrote {written}")
 
 

@@ -25,7 +25,6 @@ BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """First bytes of a file that tell its encoding; that of UTF-8 is read over anyway."""
 SEPARATORS = ",;\t|"
 DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*$"
-LARGE = "too large to be read at once, and then commas and UTF-8 are needed: save it as Parquet"
 INDEX = re.compile(r"__index_level_\d+__")
 """What pandas calls the index of a frame without a name for it in Parquet: no feature."""
 
@@ -73,9 +72,8 @@ def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
 
 
 def _of_parquet(path: Path, what: str) -> TableFile:
-    parquet = needed("pyarrow.parquet", extra="cli")
     try:
-        with parquet.ParquetFile(path) as file:
+        with needed("pyarrow.parquet", extra="cli").ParquetFile(path) as file:
             about = file.metadata
             schema = file.schema_arrow
             small = about.num_rows * max(1, len(schema.names)) * 8 <= USUAL_MEMORY
@@ -94,16 +92,17 @@ def _of_csv(path: Path, what: str, encoding: str | None) -> TableFile:
         separator = _separator(start.decode(used, errors="replace"))
         if path.stat().st_size > USUAL_MEMORY:  # it is read a piece at a time
             if used != "utf-8" or separator != ",":
-                raise _unreadable(path, what, LARGE)
+                limits = "too large to be read at once, and then commas and UTF-8 are needed"
+                raise _unreadable(path, what, f"{limits}: save it as Parquet")
             return _streamed(path, what)
         table = _read_csv(path, what, used, separator)
         names = [*table.column_names]
     except (UnicodeError, LookupError) as error:
         raise _unreadable(path, what, f"{error}; name its encoding: --encoding cp1252") from error
-    undecoded = [each.name for each in table.schema if arrow().types.is_binary(each.type)]
-    if undecoded:
-        reason = f"column {undecoded[0]!r} is not UTF-8: name its encoding: --encoding cp1252"
-        raise _unreadable(path, what, reason)
+    for each in table.schema:
+        if arrow().types.is_binary(each.type):
+            reason = f"column {each.name!r} is not UTF-8: name its encoding: --encoding cp1252"
+            raise _unreadable(path, what, reason)
     types = dict(zip(names, table.schema.types, strict=True))
     return TableFile(path, what, names, types, table, len(table))
 
@@ -246,7 +245,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[str, Any]:
     """The type of each feature that both tables can have: numbers where one has whole ones."""
-    pa = arrow()
     types = {}
     for name in features:
         ours = data.types[name]
@@ -255,7 +253,7 @@ def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[s
         if both == {"text", "number"}:
             raise _mixed(name, background if _kind(theirs) == "text" else data)
         if ours != theirs and both <= {"number"}:
-            types[name] = pa.float64()
+            types[name] = arrow().float64()
         elif _kind(ours) == "nothing":
             types[name] = theirs
         else:

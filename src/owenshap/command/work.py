@@ -42,9 +42,14 @@ Asked: TypeAlias = SimpleNamespace
 
 def asked_by(options: Mapping[str, Any], command: Sequence[str]) -> Asked:
     """What the options of `explain` ask for."""
-    trust = Trust(tuple(options["trust"]), options["trust_pickle"], parse_bytes(options["memory"]))
-    bars = False if options["quiet"] else None
-    return Asked(**{**options, "trust": trust, "bars": bars, "command": command})
+    meant = {
+        "trust": Trust(
+            tuple(options["trust"]), options["trust_pickle"], parse_bytes(options["memory"])
+        ),
+        "bars": False if options["quiet"] else None,
+        "command": command,
+    }
+    return Asked(**{**options, **meant})
 
 
 class OnArrays:

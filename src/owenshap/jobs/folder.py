@@ -33,7 +33,6 @@ PARTS = "parts"
 INTERACTIONS = "interactions"
 FOLDERS = (PARTS, INTERACTIONS)
 ELSEWHERE = "Give another folder"
-KEPT = "What is done is kept: mend it, and call it again"
 _held: set[str] = set()
 """Folders that this process holds: it would not be kept out by its own locks."""
 
@@ -224,7 +223,10 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(
-            "out", "be a folder that can be written", f"{path} ({error.strerror or error})", KEPT
+            "out",
+            "be a folder that can be written",
+            f"{path} ({error.strerror or error})",
+            "What is done is kept: mend it, and call it again",
         ) from error
 
 

@@ -287,10 +287,9 @@ def _courses(table: Any) -> FloatArray | None:
     lengths = lists.value_lengths().fill_null(0).to_numpy()
     if not lengths.any():
         return None
-    looks = lists.flatten()
     array = np.full((len(table), lengths.max(), 2), np.nan)
     known = np.arange(lengths.max()) < lengths[:, None]
-    array[known] = np.stack([each.to_numpy() for each in looks.flatten()], axis=1)
+    array[known] = np.stack([each.to_numpy() for each in lists.flatten().flatten()], axis=1)
     return array
 
 

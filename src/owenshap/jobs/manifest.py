@@ -121,10 +121,9 @@ def settled(
     seconds = _row_seconds(explaining, first, row)
     layout = Layout.of(explanation, source.kinds, ids)
     most = ROWS_AT_A_TIME if explained.interactions is None else pair_rows(layout, UNIT)
-    columns = explanation.data.shape[1]
     return {
         "rows": source.rows,
-        "part_rows": _part_rows(seconds, source.rows, columns, workers, most),
+        "part_rows": _part_rows(seconds, source.rows, explanation.data.shape[1], workers, most),
         "pace": pace,
         "taught": explaining.explainer.taught,
         "row_seconds": seconds,

@@ -153,8 +153,9 @@ class Run:
         """All finished rows as a `pyarrow.Table`: as `scan().to_table()`, which takes half a minute
         where there are 10,000 features.
         """
-        tables = [self._table(part) for part in self._parts()]
-        return arrow().concat_tables(tables, promote_options="default")
+        return arrow().concat_tables(
+            [self._table(part) for part in self._parts()], promote_options="default"
+        )
 
     def explanation(self, rows: int | slice | Sequence[int] | None = None) -> Explanation:
         """The explanation of some rows, in the order in which they are named.
@@ -165,10 +166,9 @@ class Run:
             Numbers of rows, from 0 on over all files; a negative one counts from the end. By
             default all that were explained, which must fit into memory.
         """
-        wanted = _numbers(rows, self.manifest["rows"])
-        table = self._rows(wanted)
+        table, places = self._rows(rows)
         explanation = self._layout.explanation(table)
-        return explanation if wanted is None else explanation[_places(table, wanted)]
+        return explanation if places is None else explanation[places]
 
     def interactions(self, rows: int | slice | Sequence[int] | None = None) -> Interactions:
         """The interactions of some rows, where the run was made with interactions=True.
@@ -179,14 +179,16 @@ class Run:
             As for `explanation`.
         """
         self._check_interactions()
-        wanted = _numbers(rows, self.manifest["rows"])
-        table = self._rows(wanted)
-        layout = self._layout
-        memory = self.manifest["explainer"]["memory"]
-        check_size(len(layout.players), len(table), len(layout.outputs or [""]), memory)
+        table, places = self._rows(rows)
+        check_size(
+            len(self._layout.players),
+            len(table),
+            len(self._layout.outputs or [""]),
+            self.manifest["explainer"]["memory"],
+        )
         parts = np.unique(table.column(ROW).to_numpy() // self.manifest["part_rows"])
         interactions = self._interactions(table, parts.tolist())
-        return interactions if wanted is None else interactions[_places(table, wanted)]
+        return interactions if places is None else interactions[places]
 
     def interaction_parts(self) -> Iterator[Interactions]:
         """The interactions, part after part, so that all rows need not fit into memory; rows that
@@ -226,8 +228,11 @@ class Run:
                 "Make one by explainer.run(…, interactions=True), in another folder",
             )
 
-    def _rows(self, wanted: IntArray | None) -> Any:
-        """The table of rows, in rising order; of all that were explained where none are named."""
+    def _rows(self, rows: int | slice | Sequence[int] | None) -> tuple[Any, IntArray | None]:
+        """The table of rows, in rising order, and where each that is named stands in it; of all
+        that were explained, and None, where none are named.
+        """
+        wanted = _numbers(rows, self.manifest["rows"])
         parts = self._folder.finished()
         size = self.manifest["part_rows"]
         numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
@@ -244,7 +249,8 @@ class Run:
         table = arrow().concat_tables(tables, promote_options="default") if tables else None
         if table is None or not len(table):
             raise InputError("run", "have an explained row", "none", GO_ON)
-        return table
+        places = None if wanted is None else np.searchsorted(table.column(ROW).to_numpy(), wanted)
+        return table, places
 
     def arrays(self, *names: str) -> Iterator[tuple[IntArray, dict[str, NDArray[Any]]]]:
         """Arrays of the explanation, part after part, so that all rows need not fit into memory.
@@ -332,11 +338,6 @@ def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray |
             "rows", f"be numbers of {count:,} rows", rows, "Give a slice or a list of them"
         )
     return np.where(numbers < 0, numbers + count, numbers).astype(np.int64)
-
-
-def _places(table: Any, wanted: IntArray) -> IntArray:
-    """Where rows stand in a table of them."""
-    return np.searchsorted(table.column(ROW).to_numpy(), wanted)
 
 
 def _of_rows(table: Any, wanted: IntArray | None) -> Any:

@@ -33,9 +33,6 @@ Wanted: TypeAlias = deque[tuple[int, int]]
 """First and last row of each chunk that is still to come, in ascending order."""
 Types: TypeAlias = Callable[[list[str]], dict[str, Any]]
 
-MEND = "Mend or remove it: what is done is kept"
-ALL_ALIKE = "Give files of the same columns, or a run for each kind"
-
 
 @dataclass(frozen=True)
 class Chunk:
@@ -199,10 +196,10 @@ class FileSource(Source):
             for group, rows in enumerate(file.groups):
                 at = first
                 first += rows
-                if not _is_wanted(wanted, first):
+                if not wanted or first <= wanted[0][0]:  # rows before a piece have been had
                     continue
                 for batch in file.batches(group):
-                    if _is_wanted(wanted, at + len(batch)):
+                    if wanted and wanted[0][0] < at + len(batch):
                         yield at, arrow().Table.from_batches([batch])
                     at += len(batch)
 
@@ -304,7 +301,7 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
             "X",
             f"be {kind} files that can be read",
             f"{path} ({str(error).strip().splitlines()[0]})",
-            MEND,
+            "Mend or remove it: what is done is kept",
         ) from error
 
 
@@ -316,13 +313,8 @@ def _check_columns(file: File, first: File) -> None:
             "X",
             f"be files with the columns of {first.path.name}",
             f"{file.path.name} {f'without {missing[0]!r}' if missing else f'with {more[0]!r}'}",
-            ALL_ALIKE,
+            "Give files of the same columns, or a run for each kind",
         )
-
-
-def _is_wanted(wanted: Wanted, last: int) -> bool:
-    """Whether a row before this one is wanted: those before a piece have been had."""
-    return bool(wanted) and wanted[0][0] < last
 
 
 def _types(like: Any, ids: list[str], columns: list[str]) -> dict[str, Any]:

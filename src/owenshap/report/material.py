@@ -240,9 +240,8 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     fitting = int(MOST_BYTES / (8 / 3 * len(totals.size) * len(outputs)))
     most = max(1, min(rows or MOST_ROWS, fitting))
     shown = _chosen(numbers, most, uncertain + unusual)
-    explanation = source.taken(shown)
     return Material(
-        explanation[:, :, outputs],
+        source.taken(shown)[:, :, outputs],
         shown,
         source.labels(shown),
         totals,
