@@ -121,10 +121,9 @@ class Layout:
         columns: dict[str, Any] = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
         for name, kind in self.fields.items():
             names = self.columns(name)
-            absent = exact if name in DOUBT else None
             cells = getattr(explanation, name).reshape(len(rows), len(names)).T
             columns |= {
-                column: _arrow_array(each, kind, absent)
+                column: _arrow_array(each, kind, exact if name in DOUBT else None)
                 for column, each in zip(names, cells, strict=True)
             }
         data = zip(self.columns("data"), self.data, explanation.data.T, strict=True)
@@ -191,10 +190,7 @@ class Layout:
             cells = [_numpy(column, kind) for column, kind in zip(columns, self.data, strict=True)]
             rounded = any(rounded_by_float(column).any() for column in cells)
             return np.stack(cells, axis=1).astype(np.object_ if rounded else np.float64)
-        data: NDArray[Any] = np.empty((len(table), len(columns)), object)
-        for place, column in enumerate(columns):
-            data[:, place] = column.to_pylist()
-        return data
+        return np.array([column.to_pylist() for column in columns], object).T.copy()
 
 
 def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:

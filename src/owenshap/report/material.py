@@ -253,9 +253,9 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     )
 
 
+@dataclass(frozen=True)
 class _InMemory:
-    def __init__(self, explanation: Explanation) -> None:
-        self.explanation = with_axes(explanation, ROWS, OUTPUTS)
+    explanation: Explanation
 
     def chunks(self, *names: str) -> Iterator[Chunk]:
         for start in range(0, len(self.explanation), ROWS_AT_A_TIME):
@@ -276,9 +276,9 @@ class _InMemory:
         return [str(each) for each in ids[rows]]
 
 
+@dataclass(frozen=True)
 class _OnDisk:
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    run: Run
 
     def chunks(self, *names: str) -> Iterator[Chunk]:
         for rows, arrays in self.run.arrays(*names):
@@ -305,7 +305,7 @@ def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
             "An Explainer returns the one, its method run the other",
         )
     check_explanation(explained)
-    return _InMemory(explained)
+    return _InMemory(with_axes(explained, ROWS, OUTPUTS))
 
 
 def _summed(source: _InMemory | _OnDisk) -> tuple[Totals, IntArray, list[int]]:
