@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from owenshap.command.folder import (
     INTERACTIONS,
     RECORD,
     REPORT,
+    RUN,
     TABLE,
-    OutFolder,
+    check_run,
     in_memory,
     opened,
+    prepare,
+    record,
     write_pairs,
     write_table,
 )
@@ -29,7 +33,7 @@ from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.jobs.explainer import Explainer
-from owenshap.jobs.run import Run
+from owenshap.jobs.run import RowError, Run
 from owenshap.report import write
 from owenshap.report.pairs import summaries
 
@@ -44,25 +48,24 @@ def explain(asked: Asked) -> Done:
         if baseline is not None:
             _check_comparable(work, baseline)
         explainer = work.explainer()
-        folder = OutFolder.prepared(asked.out, asked.force)
-        if not (folder.path / RECORD).exists():  # what is said of a run that is there stays
-            folder.record(work.audit(None))
+        prepare(asked.out, asked.force)
+        if not (asked.out / RECORD).exists():  # what is said of a run that is there stays
+            record(asked.out, work.audit(None))
         try:
             made = _run if asked.seconds is None else _within
-            explained, pairs = made(work, explainer, folder)
-            return _finished(work, explained, pairs, folder, baseline)
+            return _finished(work, *made(work, explainer), baseline)
         except KeyboardInterrupt as stop:
             so_far = getattr(stop, "explanation", None)
             if asked.seconds is not None and isinstance(so_far, Explanation):
-                _finished(work, so_far, None, folder, None)
+                _finished(work, so_far, None, None)
                 done = f"{len(so_far):,} of {work.count:,} rows"
                 say(
                     f"Interrupted before the seconds were over: {done}, with the intervals that "
-                    f"they had by then, are in {folder.path}. A time that all rows share cannot be "
+                    f"they had by then, are in {asked.out}. A time that all rows share cannot be "
                     "gone on with: --force begins anew."
                 )
             else:
-                say(_how_far(folder))
+                say(_how_far(asked.out / RUN))
             sys.exit(Exit.INTERRUPTED)
 
 
@@ -83,13 +86,14 @@ Made = tuple[Run | Explanation, Run | Interactions | None]
 """What was explained, and what has the interactions where they are asked for."""
 
 
-def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
+def _run(work: Work, explainer: Explainer) -> Made:
     """A run on disk: where it is stopped, the same command goes on with it."""
-    folder.check_run()
+    there = work.asked.out / RUN
+    check_run(there)
     try:
         run = explainer.run(
             work.rows,
-            folder.run,
+            there,
             ids=work.carried,
             retry=work.asked.retry,
             interactions=work.asked.interactions,
@@ -103,18 +107,18 @@ def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
     return run, run if work.asked.interactions else None
 
 
-def _how_far(folder: OutFolder) -> str:
+def _how_far(run: Path) -> str:
     try:
-        progress = Run(folder.run).progress
+        progress = Run(run).progress
     except InputError:  # it had not begun, or there is none
         return "Interrupted: nothing is kept."
-    done = f"{progress.done:,} of {progress.rows:,} rows are done and kept in {folder.run}"
+    done = f"{progress.done:,} of {progress.rows:,} rows are done and kept in {run}"
     return f"Interrupted: {done}. The same command goes on from there."
 
 
-def _within(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
+def _within(work: Work, explainer: Explainer) -> Made:
     """An explanation of so many seconds, of all rows at once."""
-    there = folder.path / EXPLANATION
+    there = work.asked.out / EXPLANATION
     if there.exists():
         raise InputError(
             "--out", "hold no explanation", str(there), "Give another folder by --out, or --force"
@@ -130,7 +134,6 @@ def _finished(
     work: Work,
     explained: Run | Explanation,
     pairs: Run | Interactions | None,
-    folder: OutFolder,
     baseline: Run | Explanation | None,
 ) -> Done:
     """The files of an explanation, its summary, and what has changed."""
@@ -145,21 +148,23 @@ def _finished(
         failed = progress.failed
         evaluations = progress.evaluations
         plan = explained.manifest["plan"]
-        work.notes.extend(_failures(explained))
+        if progress.failed:
+            work.notes.append(_failures(explained.errors))
     audit = work.audit(plan)
-    folder.record(audit)
-    files = [folder.run]
+    out = work.asked.out
+    record(out, audit)
+    files = [out / RUN]
     if whole:
-        files = [folder.path / TABLE, folder.path / EXPLANATION]
+        files = [out / TABLE, out / EXPLANATION]
         write_table(work, explained, files[0])
         explanation.save(files[1])
         if pairs is not None:
-            files.append(folder.path / INTERACTIONS)
+            files.append(out / INTERACTIONS)
             write_pairs(pairs, explanation, files[2])
     files.append(
         write(
             explained,
-            folder.path / REPORT,
+            out / REPORT,
             title=work.asked.title,
             audit=audit,
             interactions=pairs,
@@ -183,12 +188,9 @@ def _finished(
     )
 
 
-def _failures(run: Run) -> list[str]:
-    errors = run.errors
-    if not errors:
-        return []
+def _failures(errors: list[RowError]) -> str:
     first = f"the first is row {errors[0].row:,} ({errors[0].error})"
-    return [f"{len(errors):,} rows could not be explained, {first}. --retry tries them again."]
+    return f"{len(errors):,} rows could not be explained, {first}. --retry tries them again."
 
 
 def _quieted(notes: list[str]) -> None:

@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.saving import load_explanation
 from owenshap.jobs.folder import LOCK, MANIFEST, in_use, write_whole
-from owenshap.jobs.layout import Layout, kinds_of
-from owenshap.jobs.pair_layout import pair_table
+from owenshap.jobs.layout import Layout, kinds_of, pair_table
 from owenshap.jobs.run import Run
 from owenshap.jobs.sources import from_pandas
 from owenshap.support.arrays import USUAL_MEMORY
@@ -42,56 +40,45 @@ MOST_CELLS = USUAL_MEMORY // 64  # rows × players × outputs in one file: eight
 ELSEWHERE = "Give another folder by --out, or --force to write over what the command made there"
 
 
-@dataclass(frozen=True)
-class OutFolder:
-    """A folder that may be written."""
+def prepare(path: Path, force: bool) -> None:
+    """Make the folder where it is missing; an error where it holds anything else."""
+    if path.exists() and not path.is_dir():
+        raise InputError("--out", "be a folder", f"the file {path}", "Give another")
+    there = sorted(os.listdir(path)) if path.exists() else []
+    if there and RECORD not in there and not force:
+        raise InputError(
+            "--out",
+            "be empty, or made by this command",
+            f"{path} with {', '.join(there[:3])}",
+            ELSEWHERE,
+        )
+    if force:
+        _clear(path)
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError("--out", "be a folder that can be written", str(path), "Give another")
 
-    path: Path
 
-    @classmethod
-    def prepared(cls, path: Path, force: bool) -> OutFolder:
-        """The folder, made where it is missing; an error where it holds anything else."""
-        if path.exists() and not path.is_dir():
-            raise InputError("--out", "be a folder", f"the file {path}", "Give another")
-        there = sorted(os.listdir(path)) if path.exists() else []
-        if there and RECORD not in there and not force:
-            raise InputError(
-                "--out",
-                "be empty, or made by this command",
-                f"{path} with {', '.join(there[:3])}",
-                ELSEWHERE,
-            )
-        folder = cls(path)
-        if force:
-            folder._clear()
-        path.mkdir(parents=True, exist_ok=True)
-        if not os.access(path, os.W_OK | os.X_OK):
-            raise InputError("--out", "be a folder that can be written", str(path), "Give another")
-        return folder
+def _clear(path: Path) -> None:
+    if in_use(path / RUN / LOCK):
+        raise InputError("--out", "be free", f"{path / RUN}, where a run goes on", "Wait for it")
+    for name in OURS:
+        place = path / name
+        if name != RUN:
+            place.unlink(missing_ok=True)
+        elif (place / MANIFEST).is_file():  # else it is nobody's run, and stays
+            shutil.rmtree(place)
 
-    @property
-    def run(self) -> Path:
-        """The run on disk."""
-        return self.path / RUN
 
-    def record(self, audit: dict[str, str]) -> None:
-        """Write what the folder holds, which also says that it is ours."""
-        write_whole(self.path / RECORD, json.dumps({"audit": audit}, indent=1).encode())
+def record(path: Path, audit: dict[str, str]) -> None:
+    """Write what the folder holds, which also says that it is ours."""
+    write_whole(path / RECORD, json.dumps({"audit": audit}, indent=1).encode())
 
-    def check_run(self) -> None:
-        """An error where the run that is there cannot be read."""
-        if (self.run / MANIFEST).is_file():
-            opened(self.run, "--out")
 
-    def _clear(self) -> None:
-        if in_use(self.run / LOCK):
-            raise InputError("--out", "be free", f"{self.run}, where a run goes on", "Wait for it")
-        for name in OURS:
-            place = self.path / name
-            if name != RUN:
-                place.unlink(missing_ok=True)
-            elif (place / MANIFEST).is_file():  # else it is nobody's run, and stays
-                shutil.rmtree(place)
+def check_run(path: Path) -> None:
+    """An error where there is a run that cannot be read."""
+    if (path / MANIFEST).is_file():
+        opened(path, "--out")
 
 
 def _audit(path: Path) -> dict[str, str]:

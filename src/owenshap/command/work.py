@@ -98,8 +98,7 @@ class Work:
             return self.data.path
         table = self.data.table
         if self.asked.rows is not None:
-            rows = chosen_rows(self.asked.rows, self.data.rows, self.asked.seed)
-            table = taken(self.data, rows)
+            table = taken(self.data, chosen_rows(self.asked.rows, self.data.rows, self.asked.seed))
         table = table.select([*self.features, *self.carried])
         return frame_of("DATA", table, self.types, self.loaded.categories)
 

@@ -17,8 +17,7 @@ from owenshap.explain.timing import timed
 from owenshap.jobs.child import EndedError, TimedOutError
 from owenshap.jobs.digests import ROWS_AT_A_TIME, described
 from owenshap.jobs.executors import PARTS_HANDED_OUT
-from owenshap.jobs.layout import Layout, arrow
-from owenshap.jobs.pair_layout import pair_rows
+from owenshap.jobs.layout import Layout, arrow, pair_rows
 from owenshap.jobs.sources import UNIT, Chunk, Source
 from owenshap.jobs.work import NO_CLOCK, Explained, Explaining, pieces
 from owenshap.models import ROUNDING

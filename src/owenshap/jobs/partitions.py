@@ -10,8 +10,16 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.jobs.digests import is_polars
 from owenshap.jobs.folder import INTERACTIONS
-from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
-from owenshap.jobs.pair_layout import no_pairs, pair_rows, pair_table
+from owenshap.jobs.layout import (
+    CONVERGENCE,
+    ERROR,
+    ROW,
+    Layout,
+    arrow,
+    no_pairs,
+    pair_rows,
+    pair_table,
+)
 from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import UNIT, Chunk, MemorySource, check_features
 from owenshap.jobs.work import NO_CLOCK, Explained, Explaining, in_units, pieces, table_of
@@ -74,8 +82,7 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
     if layout is None:
         layout = Layout.of(explaining(_example(explaining.explainer, chunk)).values, {}, [])
     none = _with_plain_texts(no_pairs(layout)).append_column(ERROR, pa.array([], pa.string()))
-    lines = [none, *map(_with_plain_texts, parts)]
-    table = pa.concat_tables(lines, promote_options="default")
+    table = pa.concat_tables([none, *map(_with_plain_texts, parts)], promote_options="default")
     taken = [name for name in table.column_names if name in ids]
     if taken:
         raise InputError("ids", "not be called as a column of results", taken[0], "Rename it")

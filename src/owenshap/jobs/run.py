@@ -17,8 +17,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size
 from owenshap.jobs.folder import INTERACTIONS, LOCK, PARTS, Folder, Part, in_use
-from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
-from owenshap.jobs.pair_layout import pairs_of
+from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow, pairs_of
 from owenshap.jobs.work import unpacked
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed

@@ -154,7 +154,7 @@ class FileSource(Source):
         kind = _kind_of(files)
         self._files = [kind(file, partial(_types, like, ids)) for file in files]
         self.types = self._files[0].types
-        for file in self._files:
+        for file in self._files[1:]:
             _check_columns(file, self._files[0])
         check_ids(ids, [*self.types], path.name)
         self._ids = ids

@@ -12,8 +12,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.folder import INTERACTIONS
-from owenshap.jobs.layout import ERROR, Layout, arrow
-from owenshap.jobs.pair_layout import no_pairs, pair_rows, pair_table
+from owenshap.jobs.layout import ERROR, Layout, arrow, no_pairs, pair_rows, pair_table
 from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import UNIT, Chunk
 from owenshap.run.cost import MISJUDGED

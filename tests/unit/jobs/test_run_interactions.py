@@ -144,7 +144,7 @@ def test_what_cannot_be_is_told(tmp_path):
 
 
 def test_parts_stay_small_however_many_the_players():
-    from owenshap.jobs.pair_layout import pair_rows
+    from owenshap.jobs.layout import pair_rows
 
     def rows(n_players, outputs=None):
         return pair_rows(SimpleNamespace(players=["x"] * n_players, outputs=outputs), 4096)
