@@ -252,12 +252,9 @@ def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[s
         both = {_kind(ours), _kind(theirs)} - {"nothing"}
         if both == {"text", "number"}:
             raise _mixed(name, background if _kind(theirs) == "text" else data)
+        types[name] = theirs if _kind(ours) == "nothing" else ours
         if ours != theirs and both <= {"number"}:
             types[name] = arrow().float64()
-        elif _kind(ours) == "nothing":
-            types[name] = theirs
-        else:
-            types[name] = ours
     return types
 
 

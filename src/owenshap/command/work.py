@@ -192,15 +192,18 @@ class Work:
             "seed": str(asked.seed),
             "plan": plan or "",
         }
-        for name, path in (
-            ("model", loaded.path),
-            ("data", asked.data),
-            ("background", asked.background),
-            ("players", asked.players),
-        ):
-            if path is not None and path.is_file():
-                lines[f"SHA-256 of the {name}"] = file_digest(path)
-        return lines | {"versions": versions()}
+        files = {
+            "model": loaded.path,
+            "data": asked.data,
+            "background": asked.background,
+            "players": asked.players,
+        }
+        digests = {
+            f"SHA-256 of the {name}": file_digest(path)
+            for name, path in files.items()
+            if path is not None and path.is_file()
+        }
+        return lines | digests | {"versions": versions()}
 
 
 def read_players(path: Path) -> dict[str, list[Any]]:

@@ -109,7 +109,12 @@ def _words(name: str, there: Any, here: Any) -> str:
 
 
 def settled(
-    explaining: Explaining, source: Source, first: Chunk, ids: list[str], workers: int
+    explaining: Explaining,
+    source: Source,
+    first: Chunk,
+    ids: list[str],
+    part_rows: int | None,
+    workers: int,
 ) -> dict[str, Any]:
     """All of it, as plain data.
 
@@ -122,7 +127,8 @@ def settled(
     most = ROWS_AT_A_TIME if explained.interactions is None else pair_rows(layout, UNIT)
     return {
         "rows": source.rows,
-        "part_rows": _part_rows(seconds, source.rows, explanation.data.shape[1], workers, most),
+        "part_rows": part_rows
+        or _part_rows(seconds, source.rows, explanation.data.shape[1], workers, most),
         "pace": pace,
         "taught": explaining.explainer.taught,
         "row_seconds": seconds,

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,8 @@ def run(
         folder = _folder(path, explaining, source, ids, part_rows, workers_of(workers))
         manifest = folder.manifest
         at_pace = explaining.at_pace(manifest["pace"], manifest.get("taught", []))
-        usual = replace(at_pace, row_seconds=manifest["row_seconds"])
-        work = Work(usual, Layout(**manifest["layout"]))
+        at_pace = replace(at_pace, row_seconds=manifest["row_seconds"])
+        work = Work(at_pace, Layout(**manifest["layout"]))
         _complete(folder, source, work, retry, workers, progress)
     done = Run(path)
     reached = done.progress
@@ -72,9 +72,8 @@ def _folder(
     here = identity(explaining, source, first, ids)
     folder = Folder.opened(path)
     if folder is None:
-        new = settled(explaining, source, first, ids, workers)
-        given = {} if part_rows is None else {"part_rows": part_rows}
-        return Folder.begun(path, here | new | given | {"made_with": made_with()})
+        new = settled(explaining, source, first, ids, part_rows, workers)
+        return Folder.begun(path, here | new | {"made_with": made_with()})
     check_same(folder.manifest, here, part_rows)
     folder.tidy()
     return folder
@@ -125,13 +124,13 @@ def _complete(
         close(report)
 
 
+@dataclass
 class _Inside:
     """Moves a bar while a part is made, by the share that is done of its calls."""
 
-    def __init__(self, bar: Bar, rows: int, done: int) -> None:
-        self.bar = bar
-        self.rows = rows
-        self.done = done
+    bar: Bar
+    rows: int
+    done: int
 
     def begun(self, rows: int) -> Meter:
         """What is told how far the next call is, of so many rows."""

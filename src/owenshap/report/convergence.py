@@ -113,18 +113,18 @@ def _at(courses: FloatArray, evaluations: float) -> FloatArray:
 def _without_looks(material: Material) -> list[str]:
     """What there is where nobody looked on the way: where it ended, and what more would give."""
     shown = material.shown
-    words = [
+    nobody = (
         "Nobody looked at the accuracy on the way: that is done where a tolerance is asked for."
-    ]
+    )
     widest = np.nan_to_num(shown.half_widths).reshape(len(shown), -1).max(axis=1)
     middle = float(np.median(widest))
     spent = int(np.median(shown.evaluations))
     if not middle:
-        return words
+        return [nobody]
     what = "The row" if material.one_row else "The middle row"
-    words.append(
+    return [
+        nobody,
         f"{what} ended with a widest interval of ±\N{NO-BREAK SPACE}{middle:.2g} after {spent:,} "
         f"evaluations. Half of that would take about {4 * spent:,}: widths of sampled values fall "
-        "with the root of them."
-    )
-    return words
+        "with the root of them.",
+    ]
