@@ -63,9 +63,12 @@ def changes(before: Explanation, after: Explanation, least: float | str) -> list
         what, rule, got, advice = error.args
         if what == "least":
             raise InputError("--min-change", rule, got, advice) from error
-        rule = f"be of the same {what.replace('_', ' ')}"
-        advice = "Give an explanation of the same rows, columns and outputs"
-        raise InputError("--check", rule, got, advice) from error
+        raise InputError(
+            "--check",
+            f"be of the same {what.replace('_', ' ')}",
+            got,
+            "Give an explanation of the same rows, columns and outputs",
+        ) from error
     names = comparison.output_names if comparison.before.ndim > 1 else None
     limits = np.broadcast_to(comparison.least, comparison.before.shape)
     listed = [

@@ -7,9 +7,9 @@ import warnings
 from pathlib import Path
 
 from owenshap.command.app import app
-from owenshap.command.asked import asked_by
 from owenshap.command.explaining import explain
 from owenshap.command.words import summary
+from owenshap.command.work import asked_by
 from owenshap.errors import InputError
 from owenshap.support.extras import needed
 
@@ -26,8 +26,12 @@ def run_demo(path: Path, force: bool) -> None:
     files = [path / name for name in (MODEL, TRAINING, PATIENTS, OUT)]
     there = [file for file in files if file.exists()]
     if there and not force:
-        advice = "Give another folder by --out, or --force"
-        raise InputError("--out", "hold no earlier demo", str(there[0]), advice)
+        raise InputError(
+            "--out",
+            "hold no earlier demo",
+            str(there[0]),
+            "Give another folder by --out, or --force",
+        )
     path.mkdir(parents=True, exist_ok=True)
     model, training, patients, out = files
     right = _trained(model, training, patients)
@@ -38,7 +42,7 @@ def run_demo(path: Path, force: bool) -> None:
     print(f"\n$ owenshap {shlex.join(command)}\n", flush=True)
     options = app.commands["explain"].make_context(command[0], command[1:]).params
     done = explain(asked_by(options, command))
-    print(summary(done.outcome))
+    print(summary(done))
     print(f"\nReport: {done.files[-1].resolve()}\nOpen it in a browser.")
 
 

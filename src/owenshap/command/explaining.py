@@ -5,44 +5,37 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from owenshap.command.asked import Asked, as_number
-from owenshap.command.check import Change, changes
+from owenshap.command.check import changes
 from owenshap.command.faults import Exit, say
-from owenshap.command.folder import EXPLANATION, INTERACTIONS, REPORT, TABLE, OutFolder, opened
-from owenshap.command.results import in_memory, write_pairs, write_table
-from owenshap.command.words import Outcome
-from owenshap.command.work import Work
+from owenshap.command.folder import (
+    EXPLANATION,
+    INTERACTIONS,
+    RECORD,
+    REPORT,
+    RUN,
+    TABLE,
+    check_run,
+    in_memory,
+    opened,
+    prepare,
+    record,
+    write_pairs,
+    write_table,
+)
+from owenshap.command.words import Done
+from owenshap.command.work import Asked, Work, as_number
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.jobs.explainer import Explainer
-from owenshap.jobs.run import Run
+from owenshap.jobs.run import RowError, Run
 from owenshap.report import write
 from owenshap.report.pairs import summaries
-
-
-@dataclass(frozen=True)
-class Done:
-    """What was made."""
-
-    outcome: Outcome
-    files: list[Path]
-    audit: dict[str, str]
-    notes: list[str]
-    changes: list[Change] | None
-
-    @property
-    def exit_code(self) -> Exit:
-        """What the command ends with."""
-        if self.outcome.failed:
-            return Exit.MODEL
-        return Exit.CHANGED if any(each.changed for each in self.changes or ()) else Exit.DONE
 
 
 def explain(asked: Asked) -> Done:
@@ -55,19 +48,24 @@ def explain(asked: Asked) -> Done:
         if baseline is not None:
             _check_comparable(work, baseline)
         explainer = work.explainer()
-        folder = OutFolder.prepared(asked.out, asked.force)
-        folder.mark({"audit": work.audit(None)})
+        prepare(asked.out, asked.force)
+        if not (asked.out / RECORD).exists():  # what is said of a run that is there stays
+            record(asked.out, work.audit(None))
         try:
             made = _run if asked.seconds is None else _within
-            explained, pairs = made(work, explainer, folder)
-            return _finished(work, explained, pairs, folder, baseline)
+            return _finished(work, *made(work, explainer), baseline)
         except KeyboardInterrupt as stop:
             so_far = getattr(stop, "explanation", None)
             if asked.seconds is not None and isinstance(so_far, Explanation):
-                _finished(work, so_far, None, folder, None)
-                say(_ended_early(len(so_far), work.count, folder))
+                _finished(work, so_far, None, None)
+                done = f"{len(so_far):,} of {work.count:,} rows"
+                say(
+                    f"Interrupted before the seconds were over: {done}, with the intervals that "
+                    f"they had by then, are in {asked.out}. A time that all rows share cannot be "
+                    "gone on with: --force begins anew."
+                )
             else:
-                say(_how_far(folder))
+                say(_how_far(asked.out / RUN))
             sys.exit(Exit.INTERRUPTED)
 
 
@@ -76,21 +74,26 @@ def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
     there = len(baseline) if isinstance(baseline, Explanation) else baseline.progress.rows
     here = work.count
     if there != here:
-        advice = "Give an explanation of the same rows"
-        raise InputError("--check", f"be of the {here:,} rows to explain", f"{there:,}", advice)
+        raise InputError(
+            "--check",
+            f"be of the {here:,} rows to explain",
+            f"{there:,}",
+            "Give an explanation of the same rows",
+        )
 
 
 Made = tuple[Run | Explanation, Run | Interactions | None]
 """What was explained, and what has the interactions where they are asked for."""
 
 
-def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
+def _run(work: Work, explainer: Explainer) -> Made:
     """A run on disk: where it is stopped, the same command goes on with it."""
-    folder.check_run()
+    there = work.asked.out / RUN
+    check_run(there)
     try:
         run = explainer.run(
             work.rows,
-            folder.run,
+            there,
             ids=work.carried,
             retry=work.asked.retry,
             interactions=work.asked.interactions,
@@ -104,27 +107,22 @@ def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
     return run, run if work.asked.interactions else None
 
 
-def _ended_early(done: int, rows: int, folder: OutFolder) -> str:
-    what = f"{done:,} of {rows:,} rows, with the intervals that they had by then,"
-    anew = "A time that all rows share cannot be gone on with: --force begins anew"
-    return f"Interrupted before the seconds were over: {what} are in {folder.path}. {anew}."
-
-
-def _how_far(folder: OutFolder) -> str:
+def _how_far(run: Path) -> str:
     try:
-        progress = Run(folder.run).progress
+        progress = Run(run).progress
     except InputError:  # it had not begun, or there is none
         return "Interrupted: nothing is kept."
-    done = f"{progress.done:,} of {progress.rows:,} rows are done and kept in {folder.run}"
+    done = f"{progress.done:,} of {progress.rows:,} rows are done and kept in {run}"
     return f"Interrupted: {done}. The same command goes on from there."
 
 
-def _within(work: Work, explainer: Explainer, folder: OutFolder) -> Made:
+def _within(work: Work, explainer: Explainer) -> Made:
     """An explanation of so many seconds, of all rows at once."""
-    there = folder.path / EXPLANATION
+    there = work.asked.out / EXPLANATION
     if there.exists():
-        advice = "Give another folder by --out, or --force"
-        raise InputError("--out", "hold no explanation", str(there), advice)
+        raise InputError(
+            "--out", "hold no explanation", str(there), "Give another folder by --out, or --force"
+        )
     rows = work.rows.drop(columns=work.carried)
     settings = {**work.settings(), "seconds": work.asked.seconds}
     if work.asked.interactions:
@@ -136,7 +134,6 @@ def _finished(
     work: Work,
     explained: Run | Explanation,
     pairs: Run | Interactions | None,
-    folder: OutFolder,
     baseline: Run | Explanation | None,
 ) -> Done:
     """The files of an explanation, its summary, and what has changed."""
@@ -144,53 +141,62 @@ def _finished(
     rows = len(explanation)
     failed = 0
     evaluations = int(np.sum(explanation.evaluations))
+    plan = None if explanation.because is None else str(explanation.because[0])
     if isinstance(explained, Run):
         progress = explained.progress
         rows = progress.rows
         failed = progress.failed
         evaluations = progress.evaluations
-        work.notes.extend(_failures(explained))
-    audit = work.audit(_plan(explained))
-    folder.record({"audit": audit})
-    files = [folder.run]
+        plan = explained.manifest["plan"]
+        if progress.failed:
+            work.notes.append(_failures(explained.errors))
+    audit = work.audit(plan)
+    out = work.asked.out
+    record(out, audit)
+    files = [out / RUN]
     if whole:
-        files = [folder.path / TABLE, folder.path / EXPLANATION]
+        files = [out / TABLE, out / EXPLANATION]
         write_table(work, explained, files[0])
         explanation.save(files[1])
         if pairs is not None:
-            files.append(folder.path / INTERACTIONS)
+            files.append(out / INTERACTIONS)
             write_pairs(pairs, explanation, files[2])
-    page = folder.path / REPORT
-    title = work.asked.title
-    files.append(write(explained, page, title=title, audit=audit, interactions=pairs))
-    model = f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model
-    of_pairs = [] if pairs is None else summaries(pairs)
-    outcome = Outcome(explanation, rows, failed, model, str(work.asked.data), evaluations, of_pairs)
+    files.append(
+        write(
+            explained,
+            out / REPORT,
+            title=work.asked.title,
+            audit=audit,
+            interactions=pairs,
+        )
+    )
     compared = None
     if baseline is not None:
         compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
-    return Done(outcome, files, audit, work.notes, compared)
+    return Done(
+        explanation=explanation,
+        rows=rows,
+        failed=failed,
+        model=f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model,
+        data=str(work.asked.data),
+        evaluations=evaluations,
+        pairs=[] if pairs is None else summaries(pairs),
+        files=files,
+        audit=audit,
+        notes=work.notes,
+        changes=compared,
+    )
 
 
-def _plan(explained: Run | Explanation) -> str | None:
-    if isinstance(explained, Run):
-        return explained.manifest["plan"]
-    return None if explained.because is None else str(explained.because[0])
-
-
-def _failures(run: Run) -> list[str]:
-    errors = run.errors
-    if not errors:
-        return []
+def _failures(errors: list[RowError]) -> str:
     first = f"the first is row {errors[0].row:,} ({errors[0].error})"
-    return [f"{len(errors):,} rows could not be explained, {first}. --retry tries them again."]
+    return f"{len(errors):,} rows could not be explained, {first}. --retry tries them again."
 
 
 def _quieted(notes: list[str]) -> None:
     """Warnings become notes; what the command tells itself, or nobody can mend, is left out."""
-    warnings.simplefilter("ignore", DeprecationWarning)
-    warnings.simplefilter("ignore", PendingDeprecationWarning)
-    warnings.simplefilter("ignore", FutureWarning)
+    for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+        warnings.simplefilter("ignore", category)
     warnings.filterwarnings("ignore", message=".*rows could not be explained")
     warnings.filterwarnings("ignore", message="X has feature names, but")
 

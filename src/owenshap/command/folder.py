@@ -1,4 +1,8 @@
-"""The folder that the command writes: nothing in it is overwritten that is not of the same work."""
+"""The folder that the command writes: nothing in it is overwritten that is not of the same work.
+
+Explanations and interactions are there as Parquet files, too, in the columns that the parts of a
+run have.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,22 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from owenshap.command.work import Work
 from owenshap.errors import InputError, OwenshapError
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.interactions import Interactions
 from owenshap.explain.saving import load_explanation
-from owenshap.jobs.folder import LOCK, MANIFEST, write_whole
-from owenshap.jobs.layout import Layout
-from owenshap.jobs.locking import in_use
-from owenshap.jobs.run import Run, open_run
+from owenshap.jobs.folder import LOCK, MANIFEST, in_use, write_whole
+from owenshap.jobs.layout import Layout, kinds_of, pair_table
+from owenshap.jobs.run import Run
+from owenshap.jobs.sources import from_pandas
+from owenshap.support.arrays import USUAL_MEMORY
+from owenshap.support.extras import needed
 
 RECORD = "owenshap.json"
 RUN = "run"
@@ -27,60 +36,49 @@ TABLE = "explanation.parquet"
 INTERACTIONS = "interactions.parquet"  # a line for each pair of each row
 OURS = (RECORD, RUN, REPORT, EXPLANATION, TABLE, INTERACTIONS)
 """All that the command ever writes there, or removes with --force."""
+MOST_CELLS = USUAL_MEMORY // 64  # rows × players × outputs in one file: eight numbers for each
 ELSEWHERE = "Give another folder by --out, or --force to write over what the command made there"
 
 
-@dataclass(frozen=True)
-class OutFolder:
-    """A folder that may be written."""
+def prepare(path: Path, force: bool) -> None:
+    """Make the folder where it is missing; an error where it holds anything else."""
+    if path.exists() and not path.is_dir():
+        raise InputError("--out", "be a folder", f"the file {path}", "Give another")
+    there = sorted(os.listdir(path)) if path.exists() else []
+    if there and RECORD not in there and not force:
+        raise InputError(
+            "--out",
+            "be empty, or made by this command",
+            f"{path} with {', '.join(there[:3])}",
+            ELSEWHERE,
+        )
+    if force:
+        _clear(path)
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError("--out", "be a folder that can be written", str(path), "Give another")
 
-    path: Path
 
-    @classmethod
-    def prepared(cls, path: Path, force: bool) -> OutFolder:
-        """The folder, made where it is missing; an error where it holds anything else."""
-        if path.exists() and not path.is_dir():
-            raise InputError("--out", "be a folder", f"the file {path}", "Give another")
-        there = sorted(os.listdir(path)) if path.exists() else []
-        if there and RECORD not in there and not force:
-            got = f"{path} with {', '.join(there[:3])}"
-            raise InputError("--out", "be empty, or made by this command", got, ELSEWHERE)
-        folder = cls(path)
-        if force:
-            folder._clear()
-        path.mkdir(parents=True, exist_ok=True)
-        if not os.access(path, os.W_OK | os.X_OK):
-            raise InputError("--out", "be a folder that can be written", str(path), "Give another")
-        return folder
+def _clear(path: Path) -> None:
+    if in_use(path / RUN / LOCK):
+        raise InputError("--out", "be free", f"{path / RUN}, where a run goes on", "Wait for it")
+    for name in OURS:
+        place = path / name
+        if name != RUN:
+            place.unlink(missing_ok=True)
+        elif (place / MANIFEST).is_file():  # else it is nobody's run, and stays
+            shutil.rmtree(place)
 
-    @property
-    def run(self) -> Path:
-        """The run on disk."""
-        return self.path / RUN
 
-    def mark(self, about: dict[str, Any]) -> None:
-        """Say that the folder is ours; what is said of a run that is there stays."""
-        if not (self.path / RECORD).exists():
-            self.record(about)
+def record(path: Path, audit: dict[str, str]) -> None:
+    """Write what the folder holds, which also says that it is ours."""
+    write_whole(path / RECORD, json.dumps({"audit": audit}, indent=1).encode())
 
-    def record(self, about: dict[str, Any]) -> None:
-        """Write what the folder holds, which also says that it is ours."""
-        write_whole(self.path / RECORD, json.dumps(about, indent=1).encode())
 
-    def check_run(self) -> None:
-        """An error where the run that is there cannot be read."""
-        if (self.run / MANIFEST).is_file():
-            opened(self.run, "--out")
-
-    def _clear(self) -> None:
-        if in_use(self.run / LOCK):
-            raise InputError("--out", "be free", f"{self.run}, where a run goes on", "Wait for it")
-        for name in OURS:
-            place = self.path / name
-            if name != RUN:
-                place.unlink(missing_ok=True)
-            elif (place / MANIFEST).is_file():  # else it is nobody's run, and stays
-                shutil.rmtree(place)
+def check_run(path: Path) -> None:
+    """An error where there is a run that cannot be read."""
+    if (path / MANIFEST).is_file():
+        opened(path, "--out")
 
 
 def _audit(path: Path) -> dict[str, str]:
@@ -105,9 +103,12 @@ def readable(path: Path, what: str) -> Iterator[None]:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         if isinstance(error, OwenshapError):
             raise
-        got = f"{path} ({type(error).__name__}: {error})"
-        advice = "Explain again, into another folder"
-        raise InputError(what, "be a run that can be read", got, advice) from error
+        raise InputError(
+            what,
+            "be a run that can be read",
+            f"{path} ({type(error).__name__}: {error})",
+            "Explain again, into another folder",
+        ) from error
 
 
 def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
@@ -127,13 +128,64 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
         place = run_in(path)
         if place is not None:
             with readable(place, what):
-                run = open_run(place)
+                run = Run(place)
                 Layout(**run.manifest["layout"]).check()
                 _ = run.progress
             return run, audit or _audit(place.parent)
-        got = f"{path}, which holds neither"
-        raise InputError(what, "hold an explanation or a run", got, "owenshap explain makes one")
+        raise InputError(
+            what,
+            "hold an explanation or a run",
+            f"{path}, which holds neither",
+            "owenshap explain makes one",
+        )
     if not path.exists():
-        got = f"{path}, which is not there"
-        raise InputError(what, "be an explanation or a run", got, "owenshap explain makes one")
+        raise InputError(
+            what,
+            "be an explanation or a run",
+            f"{path}, which is not there",
+            "owenshap explain makes one",
+        )
     return load_explanation(path), _audit(path.parent)
+
+
+def in_memory(explained: Run | Explanation) -> tuple[Explanation, bool]:
+    """The explanation of all rows, or of some where they are too many; and whether it is of all."""
+    if isinstance(explained, Explanation):
+        return explained, True
+    layout = explained.manifest["layout"]
+    progress = explained.progress
+    fitting = max(1, MOST_CELLS // (len(layout["players"]) * len(layout["outputs"] or [""])))
+    if progress.done < progress.rows or progress.rows <= fitting:
+        return explained.explanation(), True
+    spread = np.linspace(0, progress.rows - 1, fitting).astype(np.int64)
+    failed = {error.row for error in explained.errors}
+    return explained.explanation([each for each in spread.tolist() if each not in failed]), False
+
+
+def write_table(work: Work, explained: Run | Explanation, path: Path) -> None:
+    """All rows in one file."""
+    table = explained.table() if isinstance(explained, Run) else _table(work, explained)
+    needed("pyarrow.parquet", extra="cli").write_table(table, path)
+
+
+def _table(work: Work, explanation: Explanation) -> Any:
+    """An explanation in the columns that a run's parts have."""
+    rows = work.rows.iloc[explanation.row_ids]  # an interrupt may have come before some
+    frame = rows.drop(columns=work.carried)
+    kinds = kinds_of(dict(zip(map(str, frame.columns), frame.dtypes, strict=True)))
+    layout = Layout.of(explanation, kinds, work.carried)
+    assert explanation.row_ids is not None
+    return layout.table(explanation.row_ids, from_pandas(rows[work.carried]), explanation)
+
+
+def write_pairs(pairs: Run | Interactions, explanation: Explanation, path: Path) -> None:
+    """All interactions in one file, read a piece at a time."""
+    parquet = needed("pyarrow.parquet", extra="cli")
+    if isinstance(pairs, Run):
+        lines = pairs.scan(interactions=True)
+        with parquet.ParquetWriter(path, lines.schema) as file:
+            for batch in lines.to_batches():
+                file.write_batch(batch)
+        return
+    lines = pair_table(Layout.of(explanation, {}, []), np.arange(len(explanation)), pairs)
+    parquet.write_table(lines, path)

@@ -26,7 +26,6 @@ ENDINGS = ".onnx, .skops, .json or .ubj (xgboost), .txt (lightgbm) or .cbm (catb
 PICKLES = (".pkl", ".pickle", ".joblib")
 PICKLE = "a pickle, which can run any program as soon as it is read"
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-AS_IT_WAS = "Save the model again"
 TRIAL_SECONDS = 60  # in which a small file is read on a busy machine, or 64 MB of a large one
 TRIALS = {
     "lightgbm": """
@@ -92,9 +91,12 @@ def load_model(given: str, trust: Trust) -> LoadedModel:
         return _of_file(path, trust)
     if FUNCTION.fullmatch(given) and not path.exists():
         return _of_module(given)
-    got = f"{given}, which is {'a folder' if path.is_dir() else 'not there'}"
-    advice = f"Give a file ({ENDINGS}), or a function as in package.module:function"
-    raise InputError("MODEL", "be a model file or a function", got, advice)
+    raise InputError(
+        "MODEL",
+        "be a model file or a function",
+        f"{given}, which is {'a folder' if path.is_dir() else 'not there'}",
+        f"Give a file ({ENDINGS}), or a function as in package.module:function",
+    )
 
 
 def _of_file(path: Path, trust: Trust) -> LoadedModel:
@@ -102,8 +104,12 @@ def _of_file(path: Path, trust: Trust) -> LoadedModel:
     if ending in PICKLES:
         return _of_pickle(path, trust)
     if ending not in LOADERS:
-        got = f"{path} ({PICKLE})" if _is_pickle(path) else str(path)
-        raise InputError("MODEL", f"be a file that ends in {ENDINGS}", got, "Save it as one")
+        raise InputError(
+            "MODEL",
+            f"be a file that ends in {ENDINGS}",
+            f"{path} ({PICKLE})" if _is_pickle(path) else str(path),
+            "Save it as one",
+        )
     package, load = LOADERS[ending]
     _library(package)
     with _readable(path, package):
@@ -130,12 +136,14 @@ def _of_skops(path: Path, trust: Trust) -> LoadedModel:
     unknown = set(io.get_untrusted_types(file=path)) - set(trust.types)
     if unknown:
         types = sorted(unknown)
-        advice = "Where you trust the file, repeat it with " + " ".join(
-            f"--trust {type_}" for type_ in types
+        raise InputError(
+            "MODEL",
+            "hold types that skops knows",
+            ", ".join(types),
+            "Where you trust the file, repeat it with "
+            + " ".join(f"--trust {type_}" for type_ in types),
         )
-        raise InputError("MODEL", "hold types that skops knows", ", ".join(types), advice)
-    model = io.load(path, trusted=list(trust.types))
-    return _of_estimator(model, path)
+    return _of_estimator(io.load(path, trusted=list(trust.types)), path)
 
 
 def _of_estimator(model: Any, path: Path | None, kind: str | None = None) -> LoadedModel:
@@ -146,20 +154,23 @@ def _of_estimator(model: Any, path: Path | None, kind: str | None = None) -> Loa
 
 
 def _of_xgboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
-    xgboost = _library("xgboost")
-    booster = xgboost.Booster(model_file=str(path))
+    booster = _library("xgboost").Booster(model_file=str(path))
     categories = {}
     if "c" in (booster.feature_types or ()):
         known = booster.get_categories(export_to_arrow=True).to_arrow()
         categories = {name: each.to_pylist() for name, each in known if each is not None}
-    names = booster.feature_names
-    width = booster.num_features()
-    return LoadedModel(booster, "xgboost Booster", path, names, width, categories)
+    return LoadedModel(
+        booster,
+        "xgboost Booster",
+        path,
+        booster.feature_names,
+        booster.num_features(),
+        categories,
+    )
 
 
 def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
-    lightgbm = _library("lightgbm")
-    booster = lightgbm.Booster(model_file=str(path))
+    booster = _library("lightgbm").Booster(model_file=str(path))
     names = booster.feature_name()
     width = booster.num_feature()
     nameless = names == [f"Column_{place}" for place in range(width)]
@@ -168,13 +179,19 @@ def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     listed = [name for name in names if infos.get(name, {}).get("values")]
     known = booster.pandas_categorical or []
     categories = dict(zip(listed, known, strict=True)) if len(listed) == len(known) else {}
-    names = None if nameless else names
-    return LoadedModel(booster, "lightgbm Booster", path, names, width, categories, r"\s")
+    return LoadedModel(
+        booster,
+        "lightgbm Booster",
+        path,
+        None if nameless else names,
+        width,
+        categories,
+        r"\s",
+    )
 
 
 def _of_catboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
-    catboost = _library("catboost")
-    model = catboost.CatBoost()
+    model = _library("catboost").CatBoost()
     model.load_model(str(path))
     names = [*model.feature_names_]
     nameless = names == [str(place) for place in range(len(names))]
@@ -183,8 +200,12 @@ def _of_catboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
 
 def _of_pickle(path: Path, trust: Trust) -> LoadedModel:
     if not trust.pickle:
-        advice = "Save it by skops or as ONNX, or give --trust-pickle where you made the file"
-        raise InputError("MODEL", "be safe to read", f"{path}, {PICKLE}", advice)
+        raise InputError(
+            "MODEL",
+            "be safe to read",
+            f"{path}, {PICKLE}",
+            "Save it by skops or as ONNX, or give --trust-pickle where you made the file",
+        )
     with _readable(path, "pickle"):
         if path.suffix.lower() == ".joblib":
             return _of_estimator(_library("joblib").load(path), path)
@@ -204,9 +225,12 @@ def _of_module(given: str) -> LoadedModel:
         for each in inside.split("."):
             model = getattr(model, each)
     except Exception as error:
-        got = f"{given} ({type(error).__name__}: {error})"
-        advice = "Call the command where Python finds the module"
-        raise InputError("MODEL", "be something that can be imported", got, advice) from error
+        raise InputError(
+            "MODEL",
+            "be something that can be imported",
+            f"{given} ({type(error).__name__}: {error})",
+            "Call the command where Python finds the module",
+        ) from error
     return _of_estimator(model, None, given)
 
 
@@ -229,8 +253,9 @@ def _library(package: str) -> Any:
         if error.name != package.partition(".")[0]:
             raise
         name = error.name
-        advice = f"Run pip install {name}"
-        raise InputError(name, "be installed to read this model", "none", advice) from error
+        raise InputError(
+            name, "be installed to read this model", "none", f"Run pip install {name}"
+        ) from error
 
 
 def _check_unpacked(path: Path, memory: int) -> None:
@@ -238,8 +263,12 @@ def _check_unpacked(path: Path, memory: int) -> None:
     with zipfile.ZipFile(path) as archive:
         size = sum(each.file_size for each in archive.infolist())
     if size > memory:
-        rule = f"unpack to at most {memory:,} bytes"
-        raise InputError("MODEL", rule, f"{path} with {size:,}", "Where you trust it, --memory")
+        raise InputError(
+            "MODEL",
+            f"unpack to at most {memory:,} bytes",
+            f"{path} with {size:,}",
+            "Where you trust it, --memory",
+        )
 
 
 @cache
@@ -273,5 +302,6 @@ def _readable(path: Path, package: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = cut(one_line(f"{type(error).__name__}: {error}"))
-        rule = f"be a file that {package} reads"
-        raise InputError("MODEL", rule, f"{path} ({said})", AS_IT_WAS) from error
+        raise InputError(
+            "MODEL", f"be a file that {package} reads", f"{path} ({said})", "Save the model again"
+        ) from error

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from owenshap.command.asked import asked_by
 from owenshap.command.check import Change
-from owenshap.command.explaining import Done, explain
+from owenshap.command.explaining import explain
 from owenshap.command.faults import say
 from owenshap.command.folder import REPORT, opened, readable, run_in
-from owenshap.command.words import as_data, first_lines, summary
+from owenshap.command.words import Done, as_data, first_lines, summary
+from owenshap.command.work import asked_by
 from owenshap.errors import InputError
 from owenshap.jobs.run import Run
 from owenshap.report import write
@@ -31,7 +31,7 @@ def explained(options: dict[str, Any]) -> int:
 
 
 def _screen(done: Done) -> str:
-    parts = [summary(done.outcome)]
+    parts = [summary(done)]
     if done.changes is not None:
         parts += ["", told_changes(done.changes)]
     parts += ["", *(f"Note: {note}" for note in done.notes)]
@@ -40,7 +40,7 @@ def _screen(done: Done) -> str:
 
 
 def _as_data(done: Done) -> dict[str, Any]:
-    data = as_data(done.outcome) | {
+    data = as_data(done) | {
         "files": [str(file) for file in done.files],
         "notes": done.notes,
         "audit": done.audit,
@@ -55,8 +55,7 @@ def told_changes(changes: list[Change]) -> str:
     """What has changed, in words."""
     changed = [change for change in changes if change.changed]
     if not changed:
-        largest = changes[0]
-        return f"No importance has changed; the largest difference is {_told_change(largest)}."
+        return f"No importance has changed; the largest difference is {_told_change(changes[0])}."
     what = "features" if changes[0].output is None else "features of outputs"
     lines = first_lines([_told_change(each) for each in changed], "more")
     head = f"The importance of {len(changed)} of {len(changes)} {what} has changed:"
@@ -78,13 +77,16 @@ def reported(source: Path, out: Path | None, title: str | None, force: bool) -> 
     loaded, audit = opened(source, "EXPLANATION|RUN")
     place = out or (source if source.is_dir() else source.parent) / REPORT
     if place.exists() and not force:
-        advice = "Give another by --out, or --force"
-        raise InputError("--out", "be a new file", f"{place}, which is there", advice)
+        raise InputError(
+            "--out",
+            "be a new file",
+            f"{place}, which is there",
+            "Give another by --out, or --force",
+        )
     if isinstance(loaded, Run) and loaded.progress.done < loaded.progress.rows:
         say(f"The run is not finished: {loaded.progress}.")
     with readable(source, "EXPLANATION|RUN"):
-        pairs = _pairs_beside(source)
-        written = write(loaded, place, title=title, audit=audit, interactions=pairs)
+        written = write(loaded, place, title=title, audit=audit, interactions=_pairs_beside(source))
     print(f"Wrote {written}")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from owenshap.command.model_files import LoadedModel
 from owenshap.errors import InputError, cut
 from owenshap.jobs.layout import arrow
+from owenshap.jobs.sources import FileSource
 from owenshap.support.arrays import USUAL_MEMORY, IntArray
 from owenshap.support.extras import needed
 
@@ -24,7 +25,6 @@ BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """First bytes of a file that tell its encoding; that of UTF-8 is read over anyway."""
 SEPARATORS = ",;\t|"
 DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*$"
-LARGE = "too large to be read at once, and then commas and UTF-8 are needed: save it as Parquet"
 INDEX = re.compile(r"__index_level_\d+__")
 """What pandas calls the index of a frame without a name for it in Parquet: no feature."""
 
@@ -47,16 +47,6 @@ class TableFile:
         """All columns but these."""
         left_out = {*columns}
         return [column for column in self.columns if column not in left_out]
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What the columns of the data are to the model."""
-
-    features: list[str]
-    """In the model's order."""
-    carried: list[str]
-    """All others, which go along."""
 
 
 def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
@@ -82,9 +72,8 @@ def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
 
 
 def _of_parquet(path: Path, what: str) -> TableFile:
-    parquet = needed("pyarrow.parquet", extra="cli")
     try:
-        with parquet.ParquetFile(path) as file:
+        with needed("pyarrow.parquet", extra="cli").ParquetFile(path) as file:
             about = file.metadata
             schema = file.schema_arrow
             small = about.num_rows * max(1, len(schema.names)) * 8 <= USUAL_MEMORY
@@ -103,16 +92,17 @@ def _of_csv(path: Path, what: str, encoding: str | None) -> TableFile:
         separator = _separator(start.decode(used, errors="replace"))
         if path.stat().st_size > USUAL_MEMORY:  # it is read a piece at a time
             if used != "utf-8" or separator != ",":
-                raise _unreadable(path, what, LARGE)
+                limits = "too large to be read at once, and then commas and UTF-8 are needed"
+                raise _unreadable(path, what, f"{limits}: save it as Parquet")
             return _streamed(path, what)
         table = _read_csv(path, what, used, separator)
         names = [*table.column_names]
     except (UnicodeError, LookupError) as error:
         raise _unreadable(path, what, f"{error}; name its encoding: --encoding cp1252") from error
-    undecoded = [each.name for each in table.schema if arrow().types.is_binary(each.type)]
-    if undecoded:
-        reason = f"column {undecoded[0]!r} is not UTF-8: name its encoding: --encoding cp1252"
-        raise _unreadable(path, what, reason)
+    for each in table.schema:
+        if arrow().types.is_binary(each.type):
+            reason = f"column {each.name!r} is not UTF-8: name its encoding: --encoding cp1252"
+            raise _unreadable(path, what, reason)
     types = dict(zip(names, table.schema.types, strict=True))
     return TableFile(path, what, names, types, table, len(table))
 
@@ -138,8 +128,12 @@ def _read_csv(path: Path, what: str, encoding: str, separator: str) -> Any:
         if _kind(before) == "number" and _kind(after) == "text"
     ]
     if lost:
-        rule = f"have one sign for decimals, as column {lost[0]!r} has points and others commas"
-        raise InputError(what, rule, str(path), "Write all with points, or all with commas")
+        raise InputError(
+            what,
+            f"have one sign for decimals, as column {lost[0]!r} has points and others commas",
+            str(path),
+            "Write all with points, or all with commas",
+        )
     return other
 
 
@@ -158,10 +152,8 @@ def _has_decimal_commas(table: Any) -> bool:
 
 def _streamed(path: Path, what: str) -> TableFile:
     """Files that are read a piece at a time, as a run does it."""
-    from owenshap.jobs.files import FileSource
-
     source = FileSource(path, [], None)
-    return TableFile(path, what, source.columns, dict(source.types), None, source.rows)
+    return TableFile(path, what, [*source.types], source.types, None, source.rows)
 
 
 def _separator(start: str) -> str:
@@ -173,22 +165,32 @@ def _separator(start: str) -> str:
 def _check_names(opened: TableFile) -> None:
     if len(set(opened.columns)) < len(opened.columns):
         twice = Counter(opened.columns).most_common(1)[0][0]
-        got = f"{twice!r} twice in {opened.path}"
-        raise InputError(opened.what, "have each column once", got, "Rename one of the two")
+        raise InputError(
+            opened.what,
+            "have each column once",
+            f"{twice!r} twice in {opened.path}",
+            "Rename one of the two",
+        )
     if not opened.columns:
         raise InputError(opened.what, "have columns", f"{opened.path} with none", "Give rows")
 
 
 def _unreadable(path: Path, what: str, reason: object) -> InputError:
     words = str(reason).strip().splitlines()
-    got = f"{path} ({words[0] if words else type(reason).__name__})"
-    return InputError(what, "be a file that can be read", got, "Check what it holds")
+    return InputError(
+        what,
+        "be a file that can be read",
+        f"{path} ({words[0] if words else type(reason).__name__})",
+        "Check what it holds",
+    )
 
 
 def matched(
     data: TableFile, background: TableFile | None, loaded: LoadedModel, ids: Sequence[str]
-) -> Columns:
-    """Which columns are features: those that the model knows, else those of the background."""
+) -> tuple[list[str], list[str]]:
+    """The columns that are features, in the model's order, and all others: features are those that
+    the model knows, else those of the background.
+    """
     for each in ids:
         if each not in data.columns:
             raise _no_column("--ids", each, data)
@@ -205,19 +207,24 @@ def matched(
         given = known if background is None else background.columns
         features = [each for each in given if each in shared]
     if loaded.width is not None and len(features) != loaded.width:
-        rule = f"have the {loaded.width} columns that the model takes"
-        got = f"{len(features)}: {_listed(features)}"
-        advice = "Name the columns that are no features: --ids NAME"
-        raise InputError(data.what, rule, got, advice)
+        raise InputError(
+            data.what,
+            f"have the {loaded.width} columns that the model takes",
+            f"{len(features)}: {_listed(features)}",
+            "Name the columns that are no features: --ids NAME",
+        )
     if not features:
-        rule = "share columns with the background"
-        raise InputError(data.what, rule, _listed(data.columns), "Give both with the same names")
+        raise InputError(
+            data.what,
+            "share columns with the background",
+            _listed(data.columns),
+            "Give both with the same names",
+        )
     if background is not None:
-        there = {*background.columns}
-        absent = [feature for feature in features if feature not in there]
+        absent = [feature for feature in features if feature not in background.types]
         if absent:
             raise _no_column(background.what, absent[0], background)
-    return Columns(features, data.without(features))
+    return features, data.without(features)
 
 
 def _as_written(name: str, blank: str | None) -> str:
@@ -229,8 +236,7 @@ def _no_column(what: str, name: str, table: TableFile) -> InputError:
     meant = (
         f"Did you mean {near[0]!r}" if near else f"{table.path.name} has {_listed(table.columns)}"
     )
-    got = f"{table.path} without it"
-    return InputError(what, f"have the column {name!r}", got, meant)
+    return InputError(what, f"have the column {name!r}", f"{table.path} without it", meant)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -239,7 +245,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[str, Any]:
     """The type of each feature that both tables can have: numbers where one has whole ones."""
-    pa = arrow()
     types = {}
     for name in features:
         ours = data.types[name]
@@ -247,12 +252,9 @@ def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[s
         both = {_kind(ours), _kind(theirs)} - {"nothing"}
         if both == {"text", "number"}:
             raise _mixed(name, background if _kind(theirs) == "text" else data)
+        types[name] = theirs if _kind(ours) == "nothing" else ours
         if ours != theirs and both <= {"number"}:
-            types[name] = pa.float64()
-        elif _kind(ours) == "nothing":
-            types[name] = theirs
-        else:
-            types[name] = ours
+            types[name] = arrow().float64()
     return types
 
 
@@ -275,8 +277,12 @@ def _mixed(name: str, table: TableFile) -> InputError:
         wrong = cells[numbers.isna()]
         if len(wrong):  # numbers may be stored as text
             got = f"{wrong.iloc[0]!r} in row {wrong.index[0]:,} of {table.path}"
-    rule = f"hold numbers in column {name!r}"
-    return InputError(table.what, rule, got, "Mend the cell, or leave it empty where it is missing")
+    return InputError(
+        table.what,
+        f"hold numbers in column {name!r}",
+        got,
+        "Mend the cell, or leave it empty where it is missing",
+    )
 
 
 def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str, list[Any]]) -> Any:
@@ -296,8 +302,12 @@ def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str,
             column = frame[name].astype(object)
             unknown = column[column.notna() & ~column.isin(known)]
             if len(unknown):
-                rule = f"hold what the model knows in column {name!r}"
-                raise InputError(what, rule, unknown.iloc[0], f"It knows {_listed(known)}")
+                raise InputError(
+                    what,
+                    f"hold what the model knows in column {name!r}",
+                    unknown.iloc[0],
+                    f"It knows {_listed(known)}",
+                )
             frame[name] = pandas.Categorical(column, categories=known)
     return frame
 
@@ -318,8 +328,12 @@ def chosen_rows(asked: str, count: int, seed: int) -> IntArray:
         first = int(match[1] or 0)
         last = (int(match[3]) if match[3] else count) if match[2] else first + 1
         if first >= count or (not match[2] and last > count):
-            got = f"{asked} of {count:,} rows"
-            raise InputError("--rows", "be rows that the data has", got, "The first row is 0")
+            raise InputError(
+                "--rows",
+                "be rows that the data has",
+                f"{asked} of {count:,} rows",
+                "The first row is 0",
+            )
         chosen.update(range(first, min(last, count)))
     if not chosen:
         raise InputError("--rows", rule, asked, "The first row is 0")
@@ -336,8 +350,9 @@ def taken(data: TableFile, rows: IntArray) -> Any:
         kind = "parquet" if data.path.suffix.lower() == ".parquet" else "csv"
         table = dataset.dataset(data.path, format=kind).take(pa.array(rows))
     else:
-        advice = "Give the one file that has them"
-        raise InputError("--rows", "be of one file", f"the folder {data.path}", advice)
+        raise InputError(
+            "--rows", "be of one file", f"the folder {data.path}", "Give the one file that has them"
+        )
     if ROW_IN_FILE in table.column_names:
         return table
     return table.append_column(ROW_IN_FILE, pa.array(rows))

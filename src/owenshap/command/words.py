@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from owenshap.command.check import Change
+from owenshap.command.faults import Exit
 from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.importance import importance, is_doubtful, told_doubts
@@ -25,8 +28,8 @@ from owenshap.report.pairs import Summary
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What was explained, for the summary."""
+class Done:
+    """What was explained, and what was made of it."""
 
     explanation: Explanation
     rows: int
@@ -37,16 +40,28 @@ class Outcome:
     evaluations: int
     pairs: list[Summary]
     """What pairs of features come to, for each output; none where it was not asked for."""
+    files: list[Path]
+    audit: dict[str, str]
+    notes: list[str]
+    changes: list[Change] | None
+    """Since an earlier explanation, where there is one."""
+
+    @property
+    def exit_code(self) -> Exit:
+        """What the command ends with."""
+        if self.failed:
+            return Exit.MODEL
+        return Exit.CHANGED if any(each.changed for each in self.changes or ()) else Exit.DONE
 
 
-def summary(outcome: Outcome) -> str:
+def summary(done: Done) -> str:
     """Some lines: what was explained, what mattered most, how sure that is."""
-    explanation = outcome.explanation
-    explained = outcome.rows - outcome.failed
-    what = f"{counted(explained, 'row')} of {outcome.data}"
+    explanation = done.explanation
+    explained = done.rows - done.failed
+    what = f"{counted(explained, 'row')} of {done.data}"
     unit = told_unit(explanation)
     of = f" in {unit}" if unit else ""
-    head = [f"Explained {what}, {outcome.model}{of}."]
+    head = [f"Explained {what}, {done.model}{of}."]
     if len(explanation) < explained:
         head.append(f"What follows is of {len(explanation):,} of them, evenly spread.")
     names = explanation.output_names
@@ -58,8 +73,8 @@ def summary(outcome: Outcome) -> str:
         body = _bars(explanation)
     if names and len(names) == 1:
         head[0] = head[0].removesuffix(".") + f": {names[0]}."
-    of_pairs = [_strongest(each) for each in outcome.pairs[:MOST_LINES]]
-    return "\n".join([*head, "", *body, "", *of_pairs, _how_sure(outcome)])
+    of_pairs = [_strongest(each) for each in done.pairs[:MOST_LINES]]
+    return "\n".join([*head, "", *body, "", *of_pairs, _how_sure(done)])
 
 
 def first_lines(lines: list[str], others: str) -> list[str]:
@@ -110,9 +125,9 @@ def _one_line(explanation: Explanation, name: str) -> str:
     return f"{shorten(name)}: {', '.join(part.strip() for part in parts)}"
 
 
-def _how_sure(outcome: Outcome) -> str:
+def _how_sure(done: Done) -> str:
     """How sure values are, and what they cost."""
-    explanation = outcome.explanation
+    explanation = done.explanation
     half = explanation.half_widths
     if not np.isfinite(half).any():
         sure = "Values have no intervals."
@@ -124,16 +139,16 @@ def _how_sure(outcome: Outcome) -> str:
         level = f"{percent(explanation.confidence)} intervals"
         sure = f"{level} of single values: ± {usual:.2g} as a rule, ± {widest:.2g} at most."
     doubts = told_doubts(explanation)
-    cost = f"{explanation.method}, {outcome.evaluations:,} evaluations, seed {explanation.seed}"
+    cost = f"{explanation.method}, {done.evaluations:,} evaluations, seed {explanation.seed}"
     if explanation.index != SHAPLEY.name:
         cost += f". Index: {explanation.index}, whose values need not sum to the prediction"
     doubts = f" {doubts[:1].upper()}{doubts[1:].removesuffix('.')}." if doubts else ""
     return f"{sure}{doubts}\nMethod: {cost}."
 
 
-def as_data(outcome: Outcome) -> dict[str, Any]:
+def as_data(done: Done) -> dict[str, Any]:
     """The summary as plain data, largest importance first."""
-    explanation = outcome.explanation
+    explanation = done.explanation
     many = OUTPUTS in explanation.axes
     names = explanation.output_names
     outputs = []
@@ -157,20 +172,20 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
             }
         )
     return {
-        "rows": outcome.rows,
-        "failed": outcome.failed,
+        "rows": done.rows,
+        "failed": done.failed,
         "summarised_rows": len(explanation),
-        "model": outcome.model,
-        "data": outcome.data,
+        "model": done.model,
+        "data": done.data,
         "unit": explanation.unit,
         "method": explanation.method,
         "index": explanation.index,
         "seed": explanation.seed,
         "confidence": explanation.confidence,
-        "evaluations": outcome.evaluations,
+        "evaluations": done.evaluations,
         "doubtful_rows": int(is_doubtful(explanation).reshape(len(explanation), -1).any(1).sum()),
         "outputs": outputs,
-        **_pairs(outcome.pairs),
+        **_pairs(done.pairs),
     }
 
 

@@ -1,15 +1,16 @@
-"""From the files that are named to an explainer and its rows."""
+"""From what the command line asks for, and the files that it names, to an explainer and rows."""
 
 from __future__ import annotations
 
-import hashlib
 import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeAlias
 
-from owenshap.command.asked import Asked, as_number, chosen_output, read_players
-from owenshap.command.model_files import load_model
+from owenshap.command.model_files import Trust, load_model
 from owenshap.command.table_files import (
     ROW_IN_FILE,
     TableFile,
@@ -21,10 +22,34 @@ from owenshap.command.table_files import (
     taken,
 )
 from owenshap.errors import InputError
+from owenshap.jobs.digests import file_digest
 from owenshap.jobs.explainer import Explainer
+from owenshap.models import as_model
 from owenshap.report.record import versions
+from owenshap.support.checks import parse_bytes
 
 STAND_INS = 100  # rows of the data that are the background where none is given: usual, and cheap
+GROUPS = 'A line is as address = ["city", "zip"]'
+
+Asked: TypeAlias = SimpleNamespace
+"""The options of `explain` as click declares and checks them, by their names; and
+
+- `trust`, a `Trust`: what a model file may do,
+- `bars`: whether progress is shown; None: where somebody sees it,
+- `command`: how it was asked for, to be repeated.
+"""
+
+
+def asked_by(options: Mapping[str, Any], command: Sequence[str]) -> Asked:
+    """What the options of `explain` ask for."""
+    meant = {
+        "trust": Trust(
+            tuple(options["trust"]), options["trust_pickle"], parse_bytes(options["memory"])
+        ),
+        "bars": False if options["quiet"] else None,
+        "command": command,
+    }
+    return Asked(**{**options, **meant})
 
 
 class OnArrays:
@@ -47,11 +72,9 @@ class Work:
         self.loaded = load_model(asked.model, asked.trust)
         self.data = open_table(asked.data, "DATA", asked.encoding)
         self.background = self._opened_background()
-        self.columns = matched(self.data, self.background, self.loaded, asked.ids)
+        self.features, self.others = matched(self.data, self.background, self.loaded, asked.ids)
         self.types = (
-            {}
-            if self.background is None
-            else alike(self.data, self.background, self.columns.features)
+            {} if self.background is None else alike(self.data, self.background, self.features)
         )
 
     def _opened_background(self) -> TableFile | None:
@@ -59,9 +82,12 @@ class Work:
             return None
         opened = open_table(self.asked.background, "--background", self.asked.encoding)
         if opened.table is None:
-            got = f"{opened.path} with {opened.rows:,} rows"
-            advice = "Some thousand rows tell as much"
-            raise InputError("--background", "be a file that fits into memory", got, advice)
+            raise InputError(
+                "--background",
+                "be a file that fits into memory",
+                f"{opened.path} with {opened.rows:,} rows",
+                "Some thousand rows tell as much",
+            )
         return opened
 
     @cached_property
@@ -72,22 +98,27 @@ class Work:
             return self.data.path
         table = self.data.table
         if self.asked.rows is not None:
-            rows = chosen_rows(self.asked.rows, self.data.rows, self.asked.seed)
-            table = taken(self.data, rows)
-        table = table.select([*self.columns.features, *self.carried])
+            table = taken(self.data, chosen_rows(self.asked.rows, self.data.rows, self.asked.seed))
+        table = table.select([*self.features, *self.carried])
         return frame_of("DATA", table, self.types, self.loaded.categories)
 
     def _check_streamed(self) -> None:
         """An error where rows must be changed to fit the model: they are read as they are."""
         if self.asked.seconds is not None:
-            rule = "be given for rows that fit into memory"
-            advice = "Choose some by --rows"
-            raise InputError("--seconds", rule, self.data.path, advice)
-        in_order = self.columns.features == self.data.without(self.columns.carried)
+            raise InputError(
+                "--seconds",
+                "be given for rows that fit into memory",
+                self.data.path,
+                "Choose some by --rows",
+            )
+        in_order = self.features == self.data.without(self.others)
         if self.background is None and (self.loaded.categories or not in_order):
-            rule = "have the columns of the model in its order, and no categories"
-            got = f"{self.data.path}, which is read a piece at a time"
-            raise InputError(self.data.what, rule, got, "Give --background, whose columns it gets")
+            raise InputError(
+                self.data.what,
+                "have the columns of the model in its order, and no categories",
+                f"{self.data.path}, which is read a piece at a time",
+                "Give --background, whose columns it gets",
+            )
 
     @property
     def count(self) -> int:
@@ -98,12 +129,12 @@ class Work:
     def carried(self) -> list[str]:
         """Columns that go along."""
         more = [] if self.asked.rows is None else [ROW_IN_FILE]
-        return [*dict.fromkeys([*self.columns.carried, *more])]
+        return [*dict.fromkeys([*self.others, *more])]
 
     def explainer(self) -> Explainer:
         """An explainer of the model; without a background only where its trees do without."""
         if self.background is not None:
-            table = self.background.table.select(self.columns.features)
+            table = self.background.table.select(self.features)
             return self._explainer(
                 frame_of("--background", table, self.types, self.loaded.categories)
             )
@@ -118,7 +149,7 @@ class Work:
             return explainer
         count = min(STAND_INS, self.data.rows)
         rows = chosen_rows(f"sample:{count}", self.data.rows, self.asked.seed)
-        table = taken(self.data, rows).select(self.columns.features)
+        table = taken(self.data, rows).select(self.features)
         which = f"{count:,} rows" if count < self.data.rows else f"all {count:,} rows"
         self.stands_in = f"{which} of {self.data.path.name} stand in for absent features"
         self.notes.append(f"No --background: {self.stands_in}.")
@@ -161,18 +192,54 @@ class Work:
             "seed": str(asked.seed),
             "plan": plan or "",
         }
-        for name, path in (
-            ("model", loaded.path),
-            ("data", asked.data),
-            ("background", asked.background),
-            ("players", asked.players),
-        ):
-            if path is not None and path.is_file():
-                lines[f"SHA-256 of the {name}"] = _digest(path)
-        return lines | {"versions": versions()}
+        files = {
+            "model": loaded.path,
+            "data": asked.data,
+            "background": asked.background,
+            "players": asked.players,
+        }
+        digests = {
+            f"SHA-256 of the {name}": file_digest(path)
+            for name, path in files.items()
+            if path is not None and path.is_file()
+        }
+        return lines | digests | {"versions": versions()}
 
 
-def _digest(path: Path) -> str:
-    """SHA-256 of the bytes of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def read_players(path: Path) -> dict[str, list[Any]]:
+    """Groups of columns from a TOML file, as in `address = ["city", "zip"]`."""
+    try:
+        groups = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeError, RecursionError) as error:
+        raise InputError(
+            "--players", "be a TOML file of groups", f"{path} ({error})", GROUPS
+        ) from error
+    groups = groups.get("players", groups)
+    wrong = [name for name, columns in groups.items() if not isinstance(columns, list)]
+    if wrong or not groups:
+        raise InputError(
+            "--players",
+            "be lists of columns by name",
+            f"{wrong[0]} = {groups[wrong[0]]!r}" if wrong else f"{path} with none",
+            GROUPS,
+        )
+    return groups
+
+
+def chosen_output(text: str | None, model: Any, predict: str | None) -> Any:
+    """The output that is meant by what was typed: a label of the model, a number, or a word."""
+    if text is None:
+        return None
+    known = as_model(model, predict).of_both_classes()
+    same = [each for each in known.labels or () if str(each) == text]
+    if same:
+        return same[0]
+    return int(text) if text.removeprefix("-").isdecimal() else text
+
+
+def as_number(text: str) -> float | str:
+    """A number as one; a share such as '1%', and what is neither, as it is."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -78,8 +78,9 @@ class Child:
         self._ours, theirs = Pipe()
         self._knows = None
         paths = os.pathsep.join(path for path in sys.path if path)
+        serving = f"from owenshap.jobs.child import serve; serve({theirs.fileno()})"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _MAIN, str(theirs.fileno())],
+            [sys.executable, "-c", serving],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": paths},
@@ -102,13 +103,12 @@ def pickled(thing: Any) -> bytes:
     try:
         return bytes(cloudpickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL))
     except Exception as error:
-        got = f"{type(error).__name__}({error})"
-        advice = "Define its function at the top of a module, or use threads"
-        rule = "be picklable to go to another process"
-        raise InputError("the model", rule, got, advice) from error
-
-
-_MAIN = "import sys; from owenshap.jobs.child import serve; serve(int(sys.argv[1]))"
+        raise InputError(
+            "the model",
+            "be picklable to go to another process",
+            f"{type(error).__name__}({error})",
+            "Define its function at the top of a module, or use threads",
+        ) from error
 
 
 class _OfThread(threading.local):
@@ -127,7 +127,7 @@ def serve(handle: int) -> None:
     """
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     asked: Connection[Any, Any] = Connection(handle)
-    function: Callable[..., Any] | None = None
+    function: Any = None
     while True:
         try:
             said = asked.recv_bytes()
@@ -138,7 +138,7 @@ def serve(handle: int) -> None:
             sent = pickle.loads(said)
             if callable(sent):
                 function = sent
-            elif function is not None:
+            else:
                 answer = (True, function(*sent))
         except Exception as error:
             answer = (False, error)

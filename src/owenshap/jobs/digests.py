@@ -25,7 +25,8 @@ def digest_of(data: Any) -> str:
     """Of an array or a frame: its names, dtypes and cells."""
     digest = hashlib.sha256()
     names = [str(name) for name in getattr(data, "columns", [])]
-    digest.update(repr((names, _dtypes(data), tuple(data.shape))).encode())
+    dtypes = [str(dtype) for dtype in (data.dtypes if hasattr(data, "dtypes") else [data.dtype])]
+    digest.update(repr((names, dtypes, tuple(data.shape))).encode())
     for start in range(0, len(data), ROWS_AT_A_TIME):
         digest.update(_bytes(sliced(data, start, start + ROWS_AT_A_TIME)))
     return digest.hexdigest()
@@ -80,11 +81,6 @@ def _constants(code: Any) -> list[Any]:
         (constant.co_code, _constants(constant)) if hasattr(constant, "co_code") else constant
         for constant in code.co_consts
     ]
-
-
-def _dtypes(data: Any) -> list[str]:
-    dtypes = data.dtypes if hasattr(data, "dtypes") else [data.dtype]
-    return [str(dtype) for dtype in dtypes]
 
 
 def _bytes(rows: Any) -> Any:

@@ -33,7 +33,6 @@ Submit: TypeAlias = Callable[[Chunk, IntArray], Any]
 
 TRIES = 3  # of a part, before a worker that fails it ends the run
 PARTS_HANDED_OUT = 2  # for each worker: the next one is there when one is done
-KEPT = "What is done is kept: call it again to go on"
 
 
 def workers_of(executor: Executor | None) -> int:
@@ -82,8 +81,8 @@ def _as_completed(
 
     try:
         while True:
-            most = most_at(int(time.monotonic()))
-            for task in islice(waiting, max(0, most - len(running))):
+            free = most_at(int(time.monotonic())) - len(running)
+            for task in islice(waiting, max(0, free)):
                 start(task, 1)
             if not running:
                 return
@@ -108,9 +107,13 @@ def _result(future: Any, task: Task, tries: int) -> Content | None:
     except (Exception, CancelledError) as error:
         if tries < TRIES and not isinstance(error, BrokenExecutor):
             return None
-        got = f"{type(error).__name__}({error}) on rows from {task[1].first:,} on"
-        advice = f"Give its workers more memory, or smaller parts. {KEPT}"
-        raise GameError("the executor", "make every part", got, advice) from error
+        raise GameError(
+            "the executor",
+            "make every part",
+            f"{type(error).__name__}({error}) on rows from {task[1].first:,} on",
+            "Give its workers more memory, or smaller parts. What is done is kept: call it again "
+            "to go on",
+        ) from error
 
 
 @contextmanager

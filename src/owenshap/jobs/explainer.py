@@ -17,7 +17,8 @@ from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.partitions import explained_partition
 from owenshap.jobs.run import Run
 from owenshap.jobs.runnable import Runnable
-from owenshap.jobs.running import Asked, run
+from owenshap.jobs.running import run
+from owenshap.jobs.work import Explaining
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
@@ -103,10 +104,20 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         )
         if part_rows is not None:
             part_rows = whole_number("part_rows", part_rows, 1, "It counts rows")
-        if timeout is not None:
-            _check_seconds(timeout)
-        asked = Asked(settings, checked_names("ids", ids), part_rows, retry, timeout)
-        return run(self, X, out, asked, executor, progress)
+        if timeout is not None and not (
+            isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0
+        ):
+            raise InputError("timeout", "be seconds above 0", timeout, "Leave it out for no limit")
+        return run(
+            Explaining(self, settings, timeout, 0.0),
+            X,
+            out,
+            ids=checked_names("ids", ids),
+            part_rows=part_rows,
+            retry=retry,
+            executor=executor,
+            progress=progress,
+        )
 
     def explain_partition(
         self,
@@ -171,8 +182,3 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
 def _settings(*, index: Any, interactions: bool, **others: Any) -> dict[str, Any]:
     """What bears on the results of a row, as a manifest keeps it."""
     return {**others, "index": as_index(index).state(), INTERACTIONS: bool(interactions)}
-
-
-def _check_seconds(timeout: object) -> None:
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise InputError("timeout", "be seconds above 0", timeout, "Leave it out for no limit")

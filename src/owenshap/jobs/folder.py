@@ -3,23 +3,27 @@
 Nothing here is ever rewritten in place. A part is written beside its place, brought to the disk and
 renamed; only then a line of the journal says that it is there, with its checksum. A line that is
 torn or wrong says nothing, and its part is made again.
+
+One process at a time works on it, by a lock that goes when its process does, however it ends.
+Records are locked, not files: such a lock belongs to the process alone, so that workers which were
+forked from it, and outlive it, do not hold the lock.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from owenshap.errors import InputError
 from owenshap.jobs.digests import file_digest
-from owenshap.jobs.locking import locked
 from owenshap.support.archive import replacing
 
 MANIFEST = "manifest.json"
@@ -29,7 +33,8 @@ PARTS = "parts"
 INTERACTIONS = "interactions"
 FOLDERS = (PARTS, INTERACTIONS)
 ELSEWHERE = "Give another folder"
-KEPT = "What is done is kept: mend it, and call it again"
+_held: set[str] = set()
+"""Folders that this process holds: it would not be kept out by its own locks."""
 
 
 class Format(IntEnum):
@@ -59,20 +64,13 @@ class Part:
     """Of its file of interactions, where the run has any."""
 
 
+@dataclass(frozen=True)
 class Folder:
-    """The folder of one run.
+    """The folder of one run."""
 
-    Parameters
-    ----------
-    path : path
-        Of the folder.
-    manifest : dict
-        What the run is.
-    """
-
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
-        self.path = path
-        self.manifest = manifest
+    path: Path
+    manifest: dict[str, Any]
+    """What the run is."""
 
     @classmethod
     def opened(cls, path: Path) -> Folder | None:
@@ -113,10 +111,13 @@ class Folder:
     def whole(self, part: Part) -> bool:
         """Whether the part is as it was written."""
         wanted = {PARTS: part.sha256, INTERACTIONS: part.interactions_sha256}
-        return all(
-            sha256 is None or _is(self.file(part.part, kind), sha256)
-            for kind, sha256 in wanted.items()
-        )
+        try:
+            return all(
+                sha256 is None or file_digest(self.file(part.part, kind)) == sha256
+                for kind, sha256 in wanted.items()
+            )
+        except OSError:
+            return False
 
     def tidy(self) -> None:
         """Take away what a start that was killed has left: half a line, files never renamed."""
@@ -136,26 +137,70 @@ class Folder:
             return b""
 
 
-def _is(path: Path, sha256: str) -> bool:
-    """Whether the file is the one with this checksum."""
-    try:
-        return file_digest(path) == sha256
-    except OSError:
-        return False
-
-
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """The folder, made where it is missing, for this process alone."""
+    """The folder, made where it is missing, for this process alone.
+
+    The file of the lock stays: were it removed, two processes could each lock one of that name.
+    """
+    file = path / LOCK
     with _writing(path):
         if path.exists() and not path.is_dir():
             raise InputError("out", "be a folder", f"the file {path}", ELSEWHERE)
         path.mkdir(parents=True, exist_ok=True)
         if not (path / MANIFEST).exists():
             _check_vacant(path)
-        (path / LOCK).touch()
-    with locked(path / LOCK):
-        yield
+        file.touch()
+    place = os.path.realpath(file)
+    if place in _held:  # asked first: to close the file once more would give the lock away
+        raise _refused(path, f"process {os.getpid()}")
+    with open(file, "a+") as lock:
+        if not _take(lock):
+            lock.seek(0)
+            raise _refused(path, lock.read())
+        _held.add(place)
+        try:
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+            lock.flush()
+            yield
+        finally:
+            _held.discard(place)
+
+
+def in_use(file: Path) -> bool:
+    """Whether a process holds the lock of this file."""
+    if os.path.realpath(file) in _held:
+        return True
+    try:
+        with open(file, "r+") as lock:
+            return not _take(lock)
+    except OSError:  # never begun, or not ours to write
+        return False
+
+
+def _take(lock: IO[str]) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            import fcntl
+
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _refused(path: Path, who: str) -> InputError:
+    return InputError(
+        "out",
+        "be free",
+        f"{path}, which {who or 'another process'} works on",
+        "Wait for it, or give another folder",
+    )
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -177,18 +222,25 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        got = f"{path} ({error.strerror or error})"
-        raise InputError("out", "be a folder that can be written", got, KEPT) from error
+        raise InputError(
+            "out",
+            "be a folder that can be written",
+            f"{path} ({error.strerror or error})",
+            "What is done is kept: mend it, and call it again",
+        ) from error
 
 
 def _check_vacant(path: Path) -> None:
     """An error where the folder holds anything that no run has put there."""
-    ours = (LOCK, *FOLDERS)
-    names = [file.name for file in path.iterdir()]
-    others = [name for name in names if name not in ours and not name.startswith(".owenshap-")]
+    others = {file.name for file in path.iterdir()} - {LOCK, *FOLDERS}
+    others = {name for name in others if not name.startswith(".owenshap-")}
     if others:
-        got = f"{path} with {', '.join(sorted(others)[:3])}"
-        raise InputError("out", "be empty, or the folder of a run", got, ELSEWHERE)
+        raise InputError(
+            "out",
+            "be empty, or the folder of a run",
+            f"{path} with {', '.join(sorted(others)[:3])}",
+            ELSEWHERE,
+        )
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -196,11 +248,19 @@ def _manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads((path / MANIFEST).read_bytes())
         written = int(manifest["format"])
     except (OSError, ValueError, TypeError, KeyError) as error:
-        got = f"{path / MANIFEST} ({type(error).__name__}: {error})"
-        raise InputError("out", "hold a manifest that can be read", got, ELSEWHERE) from error
+        raise InputError(
+            "out",
+            "hold a manifest that can be read",
+            f"{path / MANIFEST} ({type(error).__name__}: {error})",
+            ELSEWHERE,
+        ) from error
     if written > FORMAT:
-        rule = f"hold a run of format {FORMAT} at most"
-        raise InputError("out", rule, f"{path} of format {written}", "Update owenshap")
+        raise InputError(
+            "out",
+            f"hold a run of format {FORMAT} at most",
+            f"{path} of format {written}",
+            "Update owenshap",
+        )
     return dict(manifest)
 
 

@@ -4,12 +4,18 @@ One column per player, so that any tool reads them: `value:age`, `lower:age`, â€
 with several outputs). Standard errors and bounds are null where a row's values are exact, and nan
 where there is no interval. Of a failed row all but its number, ids and error are null, and it has
 no evaluations.
+
+Interactions are a table of their own, with a line for each pair. A row has its lines in one order:
+each player alone (`first` and `second` are the same), and each pair once, with its whole
+interaction: both cells of the matrix together. So any number of players has the same few columns,
+and any tool can sort, filter and sum pairs. Standard errors and bounds are null where all of a row
+are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +24,9 @@ from numpy.typing import NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.explain.interactions import Interactions
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray, rounded_by_float
+from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.pairing import ARRAYS
+from owenshap.support.arrays import WORKING, BoolArray, FloatArray, IntArray, rounded_by_float
 from owenshap.support.extras import needed
 
 SINGULAR = {
@@ -32,6 +39,7 @@ CONVERGENCE = "convergence"
 """A list for each row, of evaluations and half-widths at looks; null where there are none."""
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
+PAIR_NUMBERS = ("values", *DOUBT)
 ROW = "row"
 ERROR = "error"
 APART = ("data", "row_ids", CONVERGENCE)
@@ -92,10 +100,6 @@ class Layout:
         layout.check()
         return layout
 
-    def state(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
-
     def check(self) -> None:
         """An error where an id is called as something else is."""
         taken = {ROW, ERROR, CONVERGENCE}
@@ -125,10 +129,9 @@ class Layout:
         columns: dict[str, Any] = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
         for name, kind in self.fields.items():
             names = self.columns(name)
-            absent = exact if name in DOUBT else None
             cells = getattr(explanation, name).reshape(len(rows), len(names)).T
             columns |= {
-                column: _arrow_array(each, kind, absent)
+                column: _arrow_array(each, kind, exact if name in DOUBT else None)
                 for column, each in zip(names, cells, strict=True)
             }
         data = zip(self.columns("data"), self.data, explanation.data.T, strict=True)
@@ -185,7 +188,9 @@ class Layout:
     def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
         """An array of the explanation from its columns."""
         columns = [_numpy(table.column(column), kind) for column in self.columns(name)]
-        return np.stack(columns, axis=1).reshape(len(table), *self.shape(name))
+        sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
+        shape = [sizes[axis] for axis in AXES_OF[name] if sizes.get(axis)]
+        return np.stack(columns, axis=1).reshape(len(table), *shape)
 
     def _data(self, table: Any) -> NDArray[Any]:
         columns = [table.column(column) for column in self.columns("data")]
@@ -193,15 +198,102 @@ class Layout:
             cells = [_numpy(column, kind) for column, kind in zip(columns, self.data, strict=True)]
             rounded = any(rounded_by_float(column).any() for column in cells)
             return np.stack(cells, axis=1).astype(np.object_ if rounded else np.float64)
-        data: NDArray[Any] = np.empty((len(table), len(columns)), object)
-        for place, column in enumerate(columns):
-            data[:, place] = column.to_pylist()
-        return data
+        return np.array([column.to_pylist() for column in columns], object).T.copy()
 
-    def shape(self, name: str) -> tuple[int, ...]:
-        """Of an array of the explanation, but for its rows."""
-        sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
-        return tuple(sizes[axis] for axis in AXES_OF[name] if sizes.get(axis))
+
+def pair_rows(layout: Layout, most: int) -> int:
+    """Rows whose matrices are made at a time: a power of two, at most so many."""
+    cells = len(layout.players) ** 2 * len(layout.outputs or [""])
+    fitting = WORKING // (8 * len(ARRAYS) * cells)
+    return min(most, 1 << max(0, fitting.bit_length() - 1))
+
+
+def pair_table(
+    layout: Layout, rows: IntArray, interactions: Interactions, *, exact_is_null: bool = True
+) -> Any:
+    """Interactions of rows with these numbers as lines; without nulls where they would be
+    lost.
+    """
+    pa = arrow()
+    first, second = np.triu_indices(len(layout.players))
+    outputs = np.arange(len(layout.outputs or [""]))
+    shape = (len(rows), len(first), len(outputs))  # the order of lines
+
+    def named(names: list[str], places: IntArray) -> Any:
+        repeated = np.broadcast_to(places, shape).ravel().astype(np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(repeated), pa.array(names, pa.string()))
+
+    columns = {
+        ROW: pa.array(np.repeat(np.asarray(rows, np.int64), len(first) * len(outputs))),
+        "first": named(layout.players, first[:, None]),
+        "second": named(layout.players, second[:, None]),
+    }
+    if layout.outputs is not None:
+        columns["output"] = named(layout.outputs, outputs)
+    exact = np.broadcast_to(exact_rows(interactions)[:, None, None], shape).ravel()
+    exact = exact & exact_is_null
+    whole = np.where(first == second, 1.0, 2.0)[:, None]  # both cells of a pair
+    for name in PAIR_NUMBERS:
+        cells = getattr(interactions, name).reshape(len(rows), *2 * [len(layout.players)], -1)
+        lines = (whole * cells[:, first, second]).ravel()
+        absent = exact if name in DOUBT else None
+        columns[SINGULAR.get(name, name)] = pa.array(lines, mask=absent)
+    doubts = interactions.doubtful.reshape(len(rows), 1, -1)
+    texts, places = np.unique(doubts.astype(str), return_inverse=True)
+    columns["doubtful"] = named(texts.tolist(), places.reshape(doubts.shape))
+    return pa.table(columns, schema=no_pairs(layout).schema)
+
+
+def no_pairs(layout: Layout) -> Any:
+    """A table without a line."""
+    pa = arrow()
+    text = pa.dictionary(pa.int32(), pa.string())
+    kinds = {ROW: pa.int64(), "first": text, "second": text}
+    if layout.outputs is not None:
+        kinds["output"] = text
+    kinds |= {SINGULAR.get(name, name): pa.float64() for name in PAIR_NUMBERS}
+    return pa.schema(kinds | {"doubtful": text}).empty_table()
+
+
+def pairs_of(layout: Layout, table: Any, explanation: Explanation) -> Interactions:
+    """The interactions that lines are of: all lines of the rows of an explanation."""
+    n_players = len(layout.players)
+    first, second = np.triu_indices(n_players)
+    shape = (len(explanation), len(first), len(layout.outputs or [""]))
+    half = np.where(first == second, 1.0, 0.5)[:, None]
+
+    def lines(name: str) -> NDArray[Any]:
+        column = table.column(SINGULAR.get(name, name)).combine_chunks()
+        return np.asarray(column.to_numpy(zero_copy_only=False)).reshape(shape)
+
+    def shaped(array: NDArray[Any]) -> NDArray[Any]:
+        return array[..., 0] if layout.outputs is None else array
+
+    arrays = {name: half * lines(name) for name in PAIR_NUMBERS}
+    exact = ~table.column(SINGULAR[DOUBT[0]]).is_valid().to_numpy().reshape(shape)
+    for name in DOUBT:
+        certain = 0.0 if name == DOUBT[0] else arrays["values"]
+        arrays[name] = np.where(exact, certain, arrays[name])
+    for name, cells in arrays.items():
+        matrices = np.empty((len(explanation), n_players, n_players, shape[-1]))
+        matrices[:, first, second] = matrices[:, second, first] = cells
+        arrays[name] = shaped(matrices)
+    return Interactions(
+        **arrays,
+        base_values=explanation.base_values,
+        predictions=explanation.predictions,
+        data=explanation.data,
+        feature_names=[*layout.players],
+        output_names=explanation.output_names,
+        doubtful=shaped(lines("doubtful")[:, 0]),
+        evaluations=explanation.evaluations,
+        method=explanation.method,
+        index=explanation.index,
+        seed=explanation.seed,
+        confidence=explanation.confidence,
+        axes=(ROWS, PLAYERS, PARTNERS, *([] if layout.outputs is None else [OUTPUTS])),
+        unit=explanation.unit,
+    )
 
 
 def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:
@@ -294,10 +386,9 @@ def _courses(table: Any) -> FloatArray | None:
     lengths = lists.value_lengths().fill_null(0).to_numpy()
     if not lengths.any():
         return None
-    looks = lists.flatten()
     array = np.full((len(table), lengths.max(), 2), np.nan)
     known = np.arange(lengths.max()) < lengths[:, None]
-    array[known] = np.stack([each.to_numpy() for each in looks.flatten()], axis=1)
+    array[known] = np.stack([each.to_numpy() for each in lists.flatten().flatten()], axis=1)
     return array
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,19 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.jobs.digests import is_polars
 from owenshap.jobs.folder import INTERACTIONS
-from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
-from owenshap.jobs.pair_layout import PairLayout
-from owenshap.jobs.runnable import NO_CLOCK, Runnable
+from owenshap.jobs.layout import (
+    CONVERGENCE,
+    ERROR,
+    ROW,
+    Layout,
+    arrow,
+    no_pairs,
+    pair_rows,
+    pair_table,
+)
+from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import UNIT, Chunk, MemorySource, check_features
-from owenshap.jobs.work import Explained, Explaining, Piece, pieces, tables, units
+from owenshap.jobs.work import NO_CLOCK, Explained, Explaining, in_units, pieces, table_of
 from owenshap.support.extras import needed
 
 
@@ -23,22 +31,25 @@ def explained_partition(
 ) -> Any:
     """A frame of results, in the type of the frame, with its index where it has one."""
     if not hasattr(frame, "columns"):
-        advice = "For an array, put it into one with the names of its columns"
-        raise InputError("frame", "be a DataFrame", type(frame).__name__, advice)
-    explaining = Explaining(explainer.at_pace(NO_CLOCK), settings, None, 0.0)
+        raise InputError(
+            "frame",
+            "be a DataFrame",
+            type(frame).__name__,
+            "For an array, put it into one with the names of its columns",
+        )
+    explaining = Explaining(explainer, settings, None, 0.0).at_pace(NO_CLOCK)
     source = MemorySource(frame, ids)
     check_features(source, explainer.example(), "frame")  # else it were the fault of every row
     chunk = next(iter(source.chunks([0], max(1, len(frame)))))
     if settings[INTERACTIONS]:
         return _pairs(explaining, frame, chunk)
-    made = [
-        piece for unit in units(np.arange(len(chunk))) for piece in pieces(explaining, chunk, unit)
-    ]
-    explanations = [explained for _, explained in made if isinstance(explained, Explained)]
-    example = explanations[0] if explanations else explaining(_example(explainer, chunk))
+    made = [*in_units(explaining, chunk, np.arange(len(chunk)))]
+    known = (explained for _, explained in made if isinstance(explained, Explained))
+    example = next(known, None) or explaining(_example(explainer, chunk))
     layout = Layout.of(example.values, {}, ids)
     none = layout.failed(np.arange(0), chunk.ids.take(np.arange(0)), [])
-    table = arrow().concat_tables([none, *tables(layout, chunk, made, exact_is_null=False)])
+    tables = [table_of(layout, chunk, *piece, exact_is_null=False) for piece in made]
+    table = arrow().concat_tables([none, *tables])
     # the caller has their data, and no report of how it went
     return _like(frame, table.drop_columns([ROW, CONVERGENCE, *layout.columns("data")]))
 
@@ -48,21 +59,30 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
     pa = arrow()
     ids = chunk.ids.column_names
     if not ids and is_polars(frame):
-        rule = "name columns that tell rows of polars apart, as each has many lines"
-        raise InputError("ids", rule, "none", "Give ids=['id'], or a frame of pandas")
-    layout: PairLayout | None = None
+        raise InputError(
+            "ids",
+            "name columns that tell rows of polars apart, as each has many lines",
+            "none",
+            "Give ids=['id'], or a frame of pandas",
+        )
+    layout: Layout | None = None
     parts: list[Any] = []
-    for which, explained in _few_at_a_time(explaining, chunk):
-        if isinstance(explained, str):
-            parts.append(pa.table({ROW: which, ERROR: pa.array([explained] * len(which))}))
-            continue
-        assert explained.interactions is not None
-        layout = layout or _pair_layout(explained)
-        parts.append(layout.table(which, explained.interactions, exact_is_null=False))
-    layout = layout or _pair_layout(explaining(_example(explaining.explainer, chunk)))
-    none = _with_plain_texts(layout.none()).append_column(ERROR, pa.array([], pa.string()))
-    lines = [none, *map(_with_plain_texts, parts)]
-    table = pa.concat_tables(lines, promote_options="default")
+    start = 0
+    size = 1  # until the first row that can be explained tells for how many matrices there is room
+    while start < len(chunk):
+        few = np.arange(start, min(start + size, len(chunk)))
+        start += len(few)
+        for which, explained in pieces(explaining, chunk, few):
+            if isinstance(explained, str):
+                parts.append(pa.table({ROW: which, ERROR: pa.array([explained] * len(which))}))
+            elif explained.interactions is not None:
+                layout = layout or Layout.of(explained.values, {}, [])
+                size = pair_rows(layout, UNIT)
+                parts.append(pair_table(layout, which, explained.interactions, exact_is_null=False))
+    if layout is None:
+        layout = Layout.of(explaining(_example(explaining.explainer, chunk)).values, {}, [])
+    none = _with_plain_texts(no_pairs(layout)).append_column(ERROR, pa.array([], pa.string()))
+    table = pa.concat_tables([none, *map(_with_plain_texts, parts)], promote_options="default")
     taken = [name for name in table.column_names if name in ids]
     if taken:
         raise InputError("ids", "not be called as a column of results", taken[0], "Rename it")
@@ -70,25 +90,6 @@ def _pairs(explaining: Explaining, frame: Any, chunk: Chunk) -> Any:
     for place, name in enumerate(ids):
         table = table.add_column(place, name, chunk.ids.column(name).take(pa.array(rows)))
     return _like(frame, table.drop_columns([ROW]), rows)
-
-
-def _few_at_a_time(explaining: Explaining, chunk: Chunk) -> Iterator[Piece]:
-    """What is known of all rows, as many at a time as their matrices leave room for: the first row
-    that can be explained tells.
-    """
-    start = 0
-    size = 1
-    while start < len(chunk):
-        which = np.arange(start, min(start + size, len(chunk)))
-        start += len(which)
-        for numbers, explained in pieces(explaining, chunk, which):
-            if isinstance(explained, Explained):
-                size = _pair_layout(explained).unit(UNIT)
-            yield numbers, explained
-
-
-def _pair_layout(explained: Explained) -> PairLayout:
-    return PairLayout.of(Layout.of(explained.values, {}, []))
 
 
 def _with_plain_texts(table: Any) -> Any:
@@ -112,6 +113,10 @@ def _example(explainer: Runnable, chunk: Chunk) -> Any:
     """A row to learn the columns of results from, where a partition has none."""
     example = explainer.example()
     if example is None:
-        rule = "have a row that can be explained, where there is no background"
-        raise InputError("frame", rule, f"{len(chunk)} rows", "Leave such partitions out")
+        raise InputError(
+            "frame",
+            "have a row that can be explained, where there is no background",
+            f"{len(chunk)} rows",
+            "Leave such partitions out",
+        )
     return example

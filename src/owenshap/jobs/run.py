@@ -16,10 +16,8 @@ from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size
-from owenshap.jobs.folder import INTERACTIONS, LOCK, PARTS, Folder, Part
-from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
-from owenshap.jobs.locking import in_use
-from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.folder import INTERACTIONS, LOCK, PARTS, Folder, Part, in_use
+from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow, pairs_of
 from owenshap.jobs.work import unpacked
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
@@ -78,8 +76,12 @@ class Run:
         self.path = Path(path)
         folder = Folder.opened(self.path)
         if folder is None:
-            advice = "Explainer.run(rows, out=path) makes one"
-            raise InputError("path", "be the folder of a run", str(self.path), advice)
+            raise InputError(
+                "path",
+                "be the folder of a run",
+                str(self.path),
+                "Explainer.run(rows, out=path) makes one",
+            )
         self._folder = folder
 
     def __repr__(self) -> str:
@@ -95,17 +97,18 @@ class Run:
         """How far it is, and how fast it goes, also where another process works on it."""
         parts = [*self._folder.finished().values()]
         rows = self.manifest["rows"]
-        size = self.manifest["part_rows"]
         done = sum(part.rows for part in parts)
         # of each start, up to the part that it finished last
         seconds = dict(sorted((part.session, part.elapsed) for part in parts))
-        pace = _pace(parts, seconds)
+        last = max(seconds, default=0)
+        made = sum(part.rows for part in parts if part.session == last)
+        pace = made / seconds[last] if seconds.get(last) else float("nan")
         left = (rows - done) / pace if done < rows else 0.0
         return Progress(
             rows,
             done,
             sum(part.failed for part in parts),
-            -(-rows // size),
+            -(-rows // self.manifest["part_rows"]),
             len(parts),
             sum(part.evaluations for part in parts),
             sum(part.model_rows for part in parts),
@@ -139,19 +142,19 @@ class Run:
             Whether it is of interactions: a line for each pair of each row, with the whole of what
             it adds together, and for each player what it adds alone (`first` and `second` are it).
         """
-        dataset = needed("pyarrow.dataset", extra="runs")
         if interactions:
             self._check_interactions()
         kind = INTERACTIONS if interactions else PARTS
         files = [str(self._folder.file(part.part, kind)) for part in self._parts()]
-        return dataset.dataset(files, format="parquet")
+        return needed("pyarrow.dataset", extra="runs").dataset(files, format="parquet")
 
     def table(self) -> Any:
         """All finished rows as a `pyarrow.Table`: as `scan().to_table()`, which takes half a minute
         where there are 10,000 features.
         """
-        tables = [self._table(part) for part in self._parts()]
-        return arrow().concat_tables(tables, promote_options="default")
+        return arrow().concat_tables(
+            [self._table(part) for part in self._parts()], promote_options="default"
+        )
 
     def explanation(self, rows: int | slice | Sequence[int] | None = None) -> Explanation:
         """The explanation of some rows, in the order in which they are named.
@@ -162,10 +165,9 @@ class Run:
             Numbers of rows, from 0 on over all files; a negative one counts from the end. By
             default all that were explained, which must fit into memory.
         """
-        wanted = _numbers(rows, self.manifest["rows"])
-        table = self._rows(wanted)
+        table, places = self._rows(rows)
         explanation = self._layout.explanation(table)
-        return explanation if wanted is None else explanation[_places(table, wanted)]
+        return explanation if places is None else explanation[places]
 
     def interactions(self, rows: int | slice | Sequence[int] | None = None) -> Interactions:
         """The interactions of some rows, where the run was made with interactions=True.
@@ -176,16 +178,16 @@ class Run:
             As for `explanation`.
         """
         self._check_interactions()
-        wanted = _numbers(rows, self.manifest["rows"])
-        table = self._rows(wanted)
-        layout = self._layout
-        memory = self.manifest["explainer"]["memory"]
-        check_size(len(layout.players), len(table), len(layout.outputs or [""]), memory)
-        numbers = table.column(ROW).to_numpy()
-        interactions = self._interactions(
-            table, np.unique(numbers // self.manifest["part_rows"]).tolist()
+        table, places = self._rows(rows)
+        check_size(
+            len(self._layout.players),
+            len(table),
+            len(self._layout.outputs or [""]),
+            self.manifest["explainer"]["memory"],
         )
-        return interactions if wanted is None else interactions[_places(table, wanted)]
+        parts = np.unique(table.column(ROW).to_numpy() // self.manifest["part_rows"])
+        interactions = self._interactions(table, parts.tolist())
+        return interactions if places is None else interactions[places]
 
     def interaction_parts(self) -> Iterator[Interactions]:
         """The interactions, part after part, so that all rows need not fit into memory; rows that
@@ -205,9 +207,11 @@ class Run:
         for number in parts:
             part = unpacked(self._folder.file(number, INTERACTIONS).read_bytes())
             lines.append(part.filter(pa.array(np.isin(part.column(ROW).to_numpy(), rows))))
-        explanation = self._layout.explanation(table)
-        joined = pa.concat_tables(lines).unify_dictionaries()
-        return PairLayout.of(self._layout).interactions(joined, explanation)
+        return pairs_of(
+            self._layout,
+            pa.concat_tables(lines).unify_dictionaries(),
+            self._layout.explanation(table),
+        )
 
     @property
     def has_interactions(self) -> bool:
@@ -216,24 +220,36 @@ class Run:
 
     def _check_interactions(self) -> None:
         if not self.has_interactions:
-            advice = "Make one by explainer.run(…, interactions=True), in another folder"
-            raise InputError("run", "have interactions", "values alone", advice)
+            raise InputError(
+                "run",
+                "have interactions",
+                "values alone",
+                "Make one by explainer.run(…, interactions=True), in another folder",
+            )
 
-    def _rows(self, wanted: IntArray | None) -> Any:
-        """The table of rows, in rising order; of all that were explained where none are named."""
+    def _rows(self, rows: int | slice | Sequence[int] | None) -> tuple[Any, IntArray | None]:
+        """The table of rows, in rising order, and where each that is named stands in it; of all
+        that were explained, and None, where none are named.
+        """
+        wanted = _numbers(rows, self.manifest["rows"])
         parts = self._folder.finished()
         size = self.manifest["part_rows"]
         numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
         unfinished = [number for number in numbers if number not in parts]
         if unfinished:
-            got = f"row {unfinished[0] * size:,} and following"
-            raise InputError("rows", "be finished", f"{got}, which are not", GO_ON)
+            raise InputError(
+                "rows",
+                "be finished",
+                f"row {unfinished[0] * size:,} and following, which are not",
+                GO_ON,
+            )
         tables = [_of_rows(self._table(parts[number]), wanted) for number in numbers]
         # a part from before a column was kept has none of it
         table = arrow().concat_tables(tables, promote_options="default") if tables else None
         if table is None or not len(table):
             raise InputError("run", "have an explained row", "none", GO_ON)
-        return table
+        places = None if wanted is None else np.searchsorted(table.column(ROW).to_numpy(), wanted)
+        return table, places
 
     def arrays(self, *names: str) -> Iterator[tuple[IntArray, dict[str, NDArray[Any]]]]:
         """Arrays of the explanation, part after part, so that all rows need not fit into memory.
@@ -259,11 +275,10 @@ class Run:
         """The ids of rows, column by column; nothing where the run has none."""
         if not self._layout.ids:
             return {}
-        dataset = needed("pyarrow.dataset", extra="runs")
-        wanted = dataset.field(ROW).isin(list(rows))
+        wanted = needed("pyarrow.dataset", extra="runs").field(ROW).isin(list(rows))
         table = self.scan().to_table(columns=[ROW, *self._layout.ids], filter=wanted)
-        place = np.argsort(np.argsort(rows))  # of each row among those in rising order
-        table = table.sort_by(ROW).take(arrow().array(place))
+        # the place of each row among those in rising order
+        table = table.sort_by(ROW).take(arrow().array(np.argsort(np.argsort(rows))))
         return {name: table.column(name).to_pylist() for name in self._layout.ids}
 
     def _finished(self) -> list[Part]:
@@ -284,8 +299,12 @@ class Run:
     def _table(self, part: Part, columns: list[str] | None = None) -> Any:
         """The rows of a part, or an error where it is not as it was written."""
         if not self._folder.whole(part):
-            got = f"{self._folder.file(part.part)}, which was changed or lost"
-            raise InputError("part", "be as it was written", got, f"{GO_ON}: it is made again")
+            raise InputError(
+                "part",
+                "be as it was written",
+                f"{self._folder.file(part.part)}, which was changed or lost",
+                f"{GO_ON}: it is made again",
+            )
         return unpacked(self._folder.file(part.part).read_bytes(), columns)
 
 
@@ -306,13 +325,6 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     return Run(path)
 
 
-def _pace(parts: list[Part], seconds: dict[int, float]) -> float:
-    """Rows per second of the last start, from the seconds of each."""
-    last = max(seconds, default=0)
-    rows = sum(part.rows for part in parts if part.session == last)
-    return rows / seconds[last] if seconds.get(last) else float("nan")
-
-
 def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray | None:
     if rows is None:
         return None
@@ -321,14 +333,10 @@ def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray |
     numbers = np.atleast_1d(np.asarray(rows))
     inside = numbers.dtype.kind in "iu" and (-count <= numbers).all() and (numbers < count).all()
     if not inside or numbers.ndim != 1:
-        advice = "Give a slice or a list of them"
-        raise InputError("rows", f"be numbers of {count:,} rows", rows, advice)
+        raise InputError(
+            "rows", f"be numbers of {count:,} rows", rows, "Give a slice or a list of them"
+        )
     return np.where(numbers < 0, numbers + count, numbers).astype(np.int64)
-
-
-def _places(table: Any, wanted: IntArray) -> IntArray:
-    """Where rows stand in a table of them."""
-    return np.searchsorted(table.column(ROW).to_numpy(), wanted)
 
 
 def _of_rows(table: Any, wanted: IntArray | None) -> Any:
@@ -338,6 +346,10 @@ def _of_rows(table: Any, wanted: IntArray | None) -> Any:
     table = table.filter(arrow().array(np.isin(table.column(ROW).to_numpy(), wanted)))
     failed = table.filter(table.column(ERROR).is_valid())
     if len(failed):
-        got = f"row {failed.column(ROW)[0]} ({failed.column(ERROR)[0]})"
-        raise InputError("rows", "have been explained", got, "Leave it out, or retry=True")
+        raise InputError(
+            "rows",
+            "have been explained",
+            f"row {failed.column(ROW)[0]} ({failed.column(ERROR)[0]})",
+            "Leave it out, or retry=True",
+        )
     return table

@@ -15,9 +15,6 @@ from owenshap.jobs.digests import described, digest_of
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.tables import Table
 
-NO_CLOCK = {"model": 0.0}
-"""Predictions count as cheap: what 'auto' takes then depends on no machine."""
-
 
 class Runnable(Interacting):
     """An explainer, and what is known of its model, its background and its settings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +18,8 @@ from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.executors import completed, workers_of
 from owenshap.jobs.folder import INTERACTIONS, Folder, Part, held
 from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
-from owenshap.jobs.manifest import check_same, identity, made_with
+from owenshap.jobs.manifest import check_same, identity, made_with, settled
 from owenshap.jobs.run import Run
-from owenshap.jobs.runnable import Runnable
-from owenshap.jobs.settling import settled
 from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray
@@ -29,23 +27,14 @@ from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Bar, Meter, close, meter, note
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a run is asked to do."""
-
-    settings: Mapping[str, Any]
-    """Keywords of a call of the explainer."""
-    ids: list[str]
-    part_rows: int | None
-    retry: bool
-    timeout: float | None
-
-
 def run(
-    explainer: Runnable,
+    explaining: Explaining,
     rows: Any,
     out: str | os.PathLike[str],
-    asked: Asked,
+    *,
+    ids: list[str],
+    part_rows: int | None,
+    retry: bool,
     executor: Executor | None,
     progress: bool | Meter | None,
 ) -> Run:
@@ -53,14 +42,15 @@ def run(
     path = Path(out)
     workers = checked_executor(executor)
     arrow()
-    source = source_of(rows, asked.ids, explainer.example())  # first: a wrong path makes no folder
+    # first: a wrong path makes no folder
+    source = source_of(rows, ids, explaining.explainer.example())
     with held(path), closing(OF_THREAD.child):
-        folder = _folder(path, explainer, source, asked, workers_of(workers))
+        folder = _folder(path, explaining, source, ids, part_rows, workers_of(workers))
         manifest = folder.manifest
-        at_pace = explainer.at_pace(manifest["pace"], manifest.get("taught", []))
-        explaining = Explaining(at_pace, asked.settings, asked.timeout, manifest["row_seconds"])
-        work = Work(explaining, Layout(**manifest["layout"]))
-        _complete(folder, source, work, asked.retry, workers, progress)
+        at_pace = explaining.at_pace(manifest["pace"], manifest.get("taught", []))
+        at_pace = replace(at_pace, row_seconds=manifest["row_seconds"])
+        work = Work(at_pace, Layout(**manifest["layout"]))
+        _complete(folder, source, work, retry, workers, progress)
     done = Run(path)
     reached = done.progress
     if reached.failed:
@@ -69,17 +59,22 @@ def run(
     return done
 
 
-def _folder(path: Path, explainer: Runnable, source: Source, asked: Asked, workers: int) -> Folder:
+def _folder(
+    path: Path,
+    explaining: Explaining,
+    source: Source,
+    ids: list[str],
+    part_rows: int | None,
+    workers: int,
+) -> Folder:
     """The folder of the run, which is the same as the one that is there, if there is one."""
     first = next(iter(source.chunks([0], MOST_COMPARED)))
-    here = identity(explainer, asked.settings, asked.ids, source, first)
+    here = identity(explaining, source, first, ids)
     folder = Folder.opened(path)
     if folder is None:
-        explaining = Explaining(explainer, asked.settings, asked.timeout, 0.0)
-        new = settled(explaining, source, first, asked.ids, workers)
-        given = {} if asked.part_rows is None else {"part_rows": asked.part_rows}
-        return Folder.begun(path, here | new | given | {"made_with": made_with()})
-    check_same(folder.manifest, here, asked.part_rows)
+        new = settled(explaining, source, first, ids, part_rows, workers)
+        return Folder.begun(path, here | new | {"made_with": made_with()})
+    check_same(folder.manifest, here, part_rows)
     folder.tidy()
     return folder
 
@@ -99,18 +94,21 @@ def _complete(
     again = {number for number, part in whole.items() if retry and part.failed}
     size = folder.manifest["part_rows"]
     report = meter(progress, "explaining")
-    numbers = range(-(-source.rows // size))
-    missing = [number for number in numbers if number not in whole or number in again]
+    missing = [
+        number
+        for number in range(-(-source.rows // size))
+        if number not in whole or number in again
+    ]
     done = source.rows - sum(min(size, source.rows - number * size) for number in missing)
     before = done
     began = time.monotonic()
-    tasks = _tasks(folder, source, missing, again, size)
     note(report, f"{done:,} of {source.rows:,} rows")
     inside = None
     if executor is None and work.explaining.timeout is None and isinstance(report, Bar):
         inside = _Inside(report, source.rows, done)
         work = replace(work, explaining=replace(work.explaining, meter=inside.begun))
     try:
+        tasks = _tasks(folder, source, missing, again, size)
         for number, made in completed(work, tasks, executor, folder.path):
             content = _merged(folder, number, made) if number in again else made
             elapsed = time.monotonic() - began
@@ -126,13 +124,13 @@ def _complete(
         close(report)
 
 
+@dataclass
 class _Inside:
     """Moves a bar while a part is made, by the share that is done of its calls."""
 
-    def __init__(self, bar: Bar, rows: int, done: int) -> None:
-        self.bar = bar
-        self.rows = rows
-        self.done = done
+    bar: Bar
+    rows: int
+    done: int
 
     def begun(self, rows: int) -> Meter:
         """What is told how far the next call is, of so many rows."""
@@ -164,8 +162,7 @@ def _merged(folder: Folder, number: int, again: Content) -> Content:
     """A part with its rows that were tried again."""
     pa = arrow()
     before = unpacked(folder.file(number).read_bytes())
-    kept = before.filter(before.column(ERROR).is_null())
-    tables = [kept, unpacked(again.rows)]
+    tables = [before.filter(before.column(ERROR).is_null()), unpacked(again.rows)]
     rows = pa.concat_tables(tables, promote_options="default").sort_by(ROW)
     if again.interactions is None:
         return packed(rows, None)

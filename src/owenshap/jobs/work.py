@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from owenshap.errors import InputError, OwenshapError
@@ -12,8 +12,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.jobs.child import OF_THREAD
 from owenshap.jobs.folder import INTERACTIONS
-from owenshap.jobs.layout import ERROR, Layout, arrow
-from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.layout import ERROR, Layout, arrow, no_pairs, pair_rows, pair_table
 from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import UNIT, Chunk
 from owenshap.run.cost import MISJUDGED
@@ -33,6 +32,8 @@ class Explained(NamedTuple):
 Piece: TypeAlias = tuple[IntArray, Explained | str]
 """Rows of a chunk, and what is known of them or the error of those that have none."""
 
+NO_CLOCK = {"model": 0.0}
+"""Predictions count as cheap: what 'auto' takes then depends on no machine."""
 NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
 NAMES_OF_ROWS = ("X", "data")
@@ -51,6 +52,10 @@ class Explaining:
     """What one usually takes; 0 where that is not known yet."""
     meter: Callable[[int], Meter] | None = None
     """Makes what is told how far so many rows are, where they are explained in this process."""
+
+    def at_pace(self, pace: dict[str, float], taught: Sequence[Any] = ()) -> Explaining:
+        """The same by an explainer that takes these times, and what was taught, for granted."""
+        return replace(self, explainer=self.explainer.at_pace(pace, taught))
 
     def __call__(self, rows: Any) -> Explained:
         """What is known of these rows; in a process that can be ended where there is a limit."""
@@ -85,18 +90,16 @@ class Work:
 
     def part(self, chunk: Chunk, which: IntArray) -> Content:
         """The part of these rows of a chunk."""
-        pa = arrow()
-        pairs = PairLayout.of(self.layout) if self.explaining.settings.get(INTERACTIONS) else None
+        layout = self.layout
+        pairs = self.explaining.settings.get(INTERACTIONS)
         rows: list[Any] = []
-        lines: list[Any] = [] if pairs is None else [pairs.none()]
-        for unit in units(which, UNIT if pairs is None else pairs.unit(UNIT)):
-            made = [*pieces(self.explaining, chunk, unit)]
-            rows += tables(self.layout, chunk, made)
-            for numbers, explained in made:
-                if isinstance(explained, Explained) and explained.interactions is not None:
-                    assert pairs is not None
-                    lines.append(pairs.table(chunk.first + numbers, explained.interactions))
-        return packed(pa.concat_tables(rows), pa.concat_tables(lines) if lines else None)
+        lines: list[Any] = [no_pairs(layout)] if pairs else []
+        size = pair_rows(layout, UNIT) if pairs else UNIT
+        for some, explained in in_units(self.explaining, chunk, which, size):
+            rows.append(table_of(layout, chunk, some, explained))
+            if isinstance(explained, Explained) and explained.interactions is not None:
+                lines.append(pair_table(layout, chunk.first + some, explained.interactions))
+        return packed(arrow().concat_tables(rows), arrow().concat_tables(lines) if lines else None)
 
 
 class Content(NamedTuple):
@@ -130,27 +133,28 @@ def packed(rows: Any, interactions: Any) -> Content:
 def as_bytes(table: Any) -> bytes:
     """A table as the bytes of a Parquet file."""
     pa = arrow()
-    parquet = needed("pyarrow.parquet", extra="runs")
     texts = [
         each.name
         for each in table.schema
         if pa.types.is_string(each.type) or pa.types.is_dictionary(each.type)
     ]
     sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink, use_dictionary=texts)
+    needed("pyarrow.parquet", extra="runs").write_table(table, sink, use_dictionary=texts)
     return bytes(sink.getvalue().to_pybytes())
 
 
 def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
     """The table of a part, or of some columns of it."""
-    parquet = needed("pyarrow.parquet", extra="runs")
-    file = parquet.ParquetFile(arrow().BufferReader(content))
+    file = needed("pyarrow.parquet", extra="runs").ParquetFile(arrow().BufferReader(content))
     return file.read(columns, use_threads=False)  # they take longer to begin than to read
 
 
-def units(which: IntArray, most: int = UNIT) -> list[IntArray]:
-    """Rows in the pieces in which they are explained."""
-    return [which[start : start + most] for start in range(0, len(which), most)]
+def in_units(
+    explaining: Callable[[Any], Explained], chunk: Chunk, which: IntArray, most: int = UNIT
+) -> Iterator[Piece]:
+    """What is known of rows of a chunk, so many at a time."""
+    for start in range(0, len(which), most):
+        yield from pieces(explaining, chunk, which[start : start + most])
 
 
 def pieces(
@@ -178,17 +182,20 @@ def pieces(
     yield which, explained
 
 
-def tables(
-    layout: Layout, chunk: Chunk, made: Iterable[Piece], *, exact_is_null: bool = True
-) -> Iterator[Any]:
-    """A table of each piece of a chunk, explained or failed, with the numbers of its rows."""
-    for which, explained in made:
-        numbers = chunk.first + which
-        ids = chunk.ids.take(which)
-        if isinstance(explained, Explained):
-            yield layout.table(numbers, ids, explained.values, exact_is_null=exact_is_null)
-        else:
-            yield layout.failed(numbers, ids, [explained] * len(which))
+def table_of(
+    layout: Layout,
+    chunk: Chunk,
+    which: IntArray,
+    explained: Explained | str,
+    *,
+    exact_is_null: bool = True,
+) -> Any:
+    """The table of a piece of a chunk, explained or failed, with the numbers of its rows."""
+    numbers = chunk.first + which
+    ids = chunk.ids.take(which)
+    if isinstance(explained, Explained):
+        return layout.table(numbers, ids, explained.values, exact_is_null=exact_is_null)
+    return layout.failed(numbers, ids, [explained] * len(which))
 
 
 def _blameless(error: BaseException | None) -> BaseException | None:

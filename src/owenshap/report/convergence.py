@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,40 +15,19 @@ HEIGHTS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 300, 1000)
 """Half-widths that are marked, in tolerances; lines stay between the first and the last."""
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A picture whose places are percent of its width and height."""
-
-    usual: str
-    """The middle row, as points of a line."""
-    worst: str
-    tolerance: float
-    """Where the line of the tolerance stands."""
-    across: list[tuple[float, str]]
-    """Marks of evaluations: place and text."""
-    up: list[tuple[float, str]]
-    """Marks of half-widths."""
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """What the page says of how the accuracy went."""
-
-    words: list[str]
-    curve: Curve | None
-
-
-def convergence_of(material: Material) -> Convergence:
-    """How the accuracy of the shown rows went, or what is known in its place."""
+def convergence_of(material: Material) -> dict[str, Any]:
+    """How the accuracy of the shown rows went, or what is known in its place: words and, where
+    there is one, a curve, as the template puts them in.
+    """
     if material.totals.exact:
-        return Convergence(["All values are exact: there is nothing left to converge."], None)
+        words = ["All values are exact: there is nothing left to converge."]
+        return {"words": words, "curve": None}
     courses = material.shown.convergence
     if courses is None:
-        return Convergence(_without_looks(material), None)
+        return {"words": _without_looks(material), "curve": None}
     courses = courses[np.isfinite(courses[:, 0, 0])]
-    first = courses[:, 0, 0].min()
-    last = np.nanmax(courses[..., 0])
-    return Convergence([_told_ends(courses)], _curve(courses) if last > first else None)
+    moved = np.nanmax(courses[..., 0]) > courses[:, 0, 0].min()
+    return {"words": [_told_ends(courses)], "curve": _curve(courses) if moved else None}
 
 
 def _told_ends(courses: FloatArray) -> str:
@@ -85,8 +64,11 @@ def _reached(courses: FloatArray, share: float) -> float | None:
     return float(evaluations[math.ceil(share * len(courses)) - 1])
 
 
-def _curve(courses: FloatArray) -> Curve:
-    """Half-widths over evaluations, both on scales on which a root is a straight line."""
+def _curve(courses: FloatArray) -> dict[str, Any]:
+    """Half-widths over evaluations, both on scales on which a root is a straight line: the middle
+    row and the worst as points of a line, where the tolerance stands, and marks of evaluations
+    (across) and of half-widths (up), each a place and a text. Places are percent of the picture.
+    """
     looks = courses[..., 0]
     stop = np.nanmax(looks)
     firsts = np.sort(looks[:, 0][looks[:, 0] < stop])
@@ -111,14 +93,14 @@ def _curve(courses: FloatArray) -> Curve:
         return " ".join(f"{across(x):g},{up(y):g}" for x, y in places)
 
     marks = np.unique(np.geomspace(start, stop, NAMED).astype(np.int64)).tolist()
-    heights = [each for each in HEIGHTS if low <= each <= high]
-    return Curve(
-        line(usual),
-        line(worst),
-        up(1.0),
-        [(across(mark), f"{mark:,}") for mark in marks],
-        [(up(height), f"{height:g} ×") for height in heights if height != 1],
-    )
+    heights = [each for each in HEIGHTS if low <= each <= high and each != 1]
+    return {
+        "usual": line(usual),
+        "worst": line(worst),
+        "tolerance": up(1.0),
+        "across": [(across(mark), f"{mark:,}") for mark in marks],
+        "up": [(up(height), f"{height:g} ×") for height in heights],
+    }
 
 
 def _at(courses: FloatArray, evaluations: float) -> FloatArray:
@@ -131,18 +113,18 @@ def _at(courses: FloatArray, evaluations: float) -> FloatArray:
 def _without_looks(material: Material) -> list[str]:
     """What there is where nobody looked on the way: where it ended, and what more would give."""
     shown = material.shown
-    words = [
+    nobody = (
         "Nobody looked at the accuracy on the way: that is done where a tolerance is asked for."
-    ]
+    )
     widest = np.nan_to_num(shown.half_widths).reshape(len(shown), -1).max(axis=1)
     middle = float(np.median(widest))
     spent = int(np.median(shown.evaluations))
     if not middle:
-        return words
+        return [nobody]
     what = "The row" if material.one_row else "The middle row"
-    words.append(
+    return [
+        nobody,
         f"{what} ended with a widest interval of ±\N{NO-BREAK SPACE}{middle:.2g} after {spent:,} "
         f"evaluations. Half of that would take about {4 * spent:,}: widths of sampled values fall "
-        "with the root of them."
-    )
-    return words
+        "with the root of them.",
+    ]

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, ROWS, Explanation
+from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.explain.matching import check_explanation
 from owenshap.explain.summary import with_axes
 from owenshap.explain.words import MOST_LINES
 from owenshap.jobs.digests import ROWS_AT_A_TIME
 from owenshap.jobs.run import Run
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 MOST_ROWS = 1000  # that a page shows, not tuned: decisions.md#a-page-that-needs-nothing-else
 MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
@@ -51,11 +53,6 @@ class Material:
     one_row: bool
     """Whether a single row was explained."""
 
-    @property
-    def sampled(self) -> bool:
-        """Whether there are rows that are not shown."""
-        return len(self.numbers) < self.totals.rows
-
     def fewer(self, rows: int) -> Material:
         """The same with so many rows, the special ones first."""
         special = np.isin(self.numbers, self.uncertain + self.unusual)
@@ -73,28 +70,31 @@ class Material:
         )
 
 
+@dataclass(frozen=True)
 class Reasons:
     """How many rows have each reason; those that differ by their numbers alone count together."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    counts: Counter[str]
+    examples: dict[str, str]
+    """The first of each kind."""
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Reasons:
+        """Those of some rows."""
         kinds = [(NUMBERS.sub("#", text), text) for text in texts]
-        self._counts = Counter(kind for kind, _ in kinds)
-        self._examples = dict(reversed(kinds))  # the first of each kind
+        return cls(Counter(kind for kind, _ in kinds), dict(reversed(kinds)))
 
     def __add__(self, other: Reasons) -> Reasons:
-        both = Reasons(())
-        both._counts = self._counts + other._counts
-        both._examples = other._examples | self._examples
-        return both
+        return Reasons(self.counts + other.counts, other.examples | self.examples)
 
     @property
     def rows(self) -> int:
         """How many have one."""
-        return self._counts.total()
+        return self.counts.total()
 
     def commonest(self, most: int) -> list[tuple[int, str]]:
         """How many rows, and an example, of the commonest."""
-        return [(count, self._examples[kind]) for kind, count in self._counts.most_common(most)]
+        return [(count, self.examples[kind]) for kind, count in self.counts.most_common(most)]
 
     @property
     def first(self) -> str:
@@ -144,9 +144,10 @@ class Totals:
             float(np.max(half, initial=0.0, where=known)),
             int(arrays["evaluations"].sum()),
             int(arrays["model_rows"].sum()),
-            Reasons(_first_texts(arrays["doubtful"])),
-            Reasons(arrays.get("stopped_by", ())),
-            Reasons(arrays.get("because", ())),
+            # of each row the first doubt that there is
+            Reasons.of(next(filter(None, row)) for row in arrays["doubtful"].tolist() if any(row)),
+            Reasons.of(arrays.get("stopped_by", ())),
+            Reasons.of(arrays.get("because", ())),
         )
 
     def __add__(self, other: Totals) -> Totals:
@@ -155,6 +156,77 @@ class Totals:
             for field_ in fields(self)
         }
         return Totals(**both | {"widest": max(self.widest, other.widest)})
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Of every player for one output, over all rows; arrays are (players,)."""
+
+    mean: FloatArray
+    """Mean |contribution|."""
+    half: FloatArray
+    """How far its interval reaches; nan where there is none."""
+    estimation: FloatArray
+    """What of that is the error of estimation; the rest is the choice of rows."""
+
+    @classmethod
+    def of(cls, totals: Totals, output: int, confidence: float) -> Importance:
+        """Of one output.
+
+        The error of estimation is the mean half-width of the rows: they share coalitions, so that
+        their errors may all go the same way. From ten rows on, the interval is about the mean over
+        all rows that these were drawn from, as in `plots.bar`.
+        """
+        mean = totals.size[:, output] / totals.rows
+        rows = totals.rows
+        known = totals.known[:, output]
+        estimation = np.divide(
+            totals.half[:, output], known, out=np.full(len(mean), np.nan), where=known > 0
+        )
+        if rows < FEWEST_ROWS:
+            return cls(mean, estimation, estimation)
+        from scipy.special import stdtrit
+
+        spread = np.maximum(0, totals.square[:, output] / rows - np.square(mean))
+        of_rows = stdtrit(rows - 1, (1 + confidence) / 2) * np.sqrt(spread / (rows - 1))
+        return cls(mean, np.hypot(estimation, of_rows), estimation)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Players, strongest first; equals stay in their order."""
+        return np.argsort(-self.mean, kind="stable")
+
+    @cached_property
+    def unsure_of_zero(self) -> BoolArray:
+        """Whose contributions are 0, or may be for what their intervals say."""
+        return (self.mean == 0) | (self.mean <= self.estimation)  # not where there is no interval
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there is one at all."""
+        return bool(np.isfinite(self.half).any())
+
+    @cached_property
+    def places(self) -> tuple[IntArray, IntArray]:
+        """The first and the last place that each may have, from 1 on.
+
+        One is above another where their intervals are apart. Where there are no intervals, every
+        place is possible.
+        """
+        half = np.where(np.isfinite(self.half), self.half, np.inf)
+        lower = self.mean - half
+        upper = self.mean + half
+        above = len(lower) - np.searchsorted(np.sort(lower), upper, side="right")
+        below = np.searchsorted(np.sort(upper), lower, side="left")
+        return 1 + above, len(lower) - below
+
+    @cached_property
+    def settled(self) -> int:
+        """How many of the first places are settled; those that certainly add nothing have none."""
+        first, last = self.places
+        certain_zero = (self.mean == 0) & (self.estimation == 0)
+        open_places = np.flatnonzero(((first != last) & ~certain_zero)[self.order])
+        return int(open_places[0]) if len(open_places) else len(self.mean)
 
 
 def gathered(explained: Explanation | Run, rows: int | None) -> Material:
@@ -168,9 +240,8 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     fitting = int(MOST_BYTES / (8 / 3 * len(totals.size) * len(outputs)))
     most = max(1, min(rows or MOST_ROWS, fitting))
     shown = _chosen(numbers, most, uncertain + unusual)
-    explanation = source.taken(shown)
     return Material(
-        explanation[:, :, outputs],
+        source.taken(shown)[:, :, outputs],
         shown,
         source.labels(shown),
         totals,
@@ -182,9 +253,9 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     )
 
 
+@dataclass(frozen=True)
 class _InMemory:
-    def __init__(self, explanation: Explanation) -> None:
-        self.explanation = _whole(explanation)
+    explanation: Explanation
 
     def chunks(self, *names: str) -> Iterator[Chunk]:
         for start in range(0, len(self.explanation), ROWS_AT_A_TIME):
@@ -205,16 +276,16 @@ class _InMemory:
         return [str(each) for each in ids[rows]]
 
 
+@dataclass(frozen=True)
 class _OnDisk:
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    run: Run
 
     def chunks(self, *names: str) -> Iterator[Chunk]:
         for rows, arrays in self.run.arrays(*names):
             yield rows, {name: _with_outputs(name, each) for name, each in arrays.items()}
 
     def taken(self, rows: IntArray) -> Explanation:
-        return _whole(self.run.explanation(rows.tolist()))
+        return with_axes(self.run.explanation(rows.tolist()), ROWS, OUTPUTS)
 
     def labels(self, rows: IntArray) -> list[str] | None:
         ids = self.run.ids(rows.tolist())
@@ -227,11 +298,14 @@ def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
     if isinstance(explained, Run):
         return _OnDisk(explained)
     if not isinstance(explained, Explanation):
-        advice = "An Explainer returns the one, its method run the other"
-        got = type(explained).__name__
-        raise InputError("explained", "be an Explanation or a Run", got, advice)
+        raise InputError(
+            "explained",
+            "be an Explanation or a Run",
+            type(explained).__name__,
+            "An Explainer returns the one, its method run the other",
+        )
     check_explanation(explained)
-    return _InMemory(explained)
+    return _InMemory(with_axes(explained, ROWS, OUTPUTS))
 
 
 def _summed(source: _InMemory | _OnDisk) -> tuple[Totals, IntArray, list[int]]:
@@ -289,15 +363,6 @@ def _chosen(numbers: IntArray, most: int, special: list[int]) -> IntArray:
     return np.sort(np.concatenate([first, drawn]))
 
 
-def _whole(explanation: Explanation) -> Explanation:
-    return with_axes(explanation, ROWS, OUTPUTS)
-
-
 def _with_outputs(name: str, array: NDArray[Any]) -> NDArray[Any]:
     axes = AXES_OF.get(name, ())
     return array[..., None] if OUTPUTS in axes and array.ndim < len(axes) else array
-
-
-def _first_texts(doubtful: NDArray[Any]) -> list[str]:
-    """Of each row the first doubt that there is."""
-    return [next(filter(None, row)) for row in doubtful.tolist() if any(row)]

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from owenshap.errors import MOST_SHOWN
 from owenshap.explain.cells import CATEGORIES, NUMBERS, Column, text_of
 from owenshap.explain.words import shorten
-from owenshap.report.importance import Importance
-from owenshap.report.material import Material
+from owenshap.report.material import Importance, Material
 from owenshap.support.arrays import FloatArray
 
 LARGEST = np.iinfo(np.int16).max

@@ -26,9 +26,12 @@ def told_pairs(
         return []
     names = getattr(interactions, "feature_names", feature_names)
     if not isinstance(interactions, Interactions | Run) or names != feature_names:
-        advice = "Give those of explainer.interactions, of the rows that are explained"
-        got = getattr(interactions, "feature_names", type(interactions).__name__)
-        raise InputError("interactions", "be of the explained features", got, advice)
+        raise InputError(
+            "interactions",
+            "be of the explained features",
+            getattr(interactions, "feature_names", type(interactions).__name__),
+            "Give those of explainer.interactions, of the rows that are explained",
+        )
     return [_told(summary) for summary in summaries(interactions)]
 
 
@@ -65,17 +68,13 @@ def _summary(interactions: Interactions, output: str | None) -> Summary:
 
 def _of_run(run: Run) -> list[Summary]:
     """Means over all rows of a run."""
+    names = run.manifest["layout"]["players"]
+    outputs = run.manifest["layout"]["outputs"] or [None]
     total: Any = 0.0
     rows = 0
-    names: list[str] = []
-    outputs: list[str] | list[None] = [None]
     for part in run.interaction_parts():
-        values = np.abs(part.values).sum(axis=0)
-        if OUTPUTS in part.axes:
-            outputs = part.output_names or [str(k) for k in range(part.shape[-1])]
-        total = total + values
-        rows = rows + len(part)
-        names = part.feature_names
+        total = total + np.abs(part.values).sum(axis=0)
+        rows += len(part)
     mean = (total / rows).reshape(len(names), len(names), len(outputs))
     twice = 2 - np.eye(len(names))  # both cells of a pair
     known = np.ones(2 * [len(names)], np.bool_)

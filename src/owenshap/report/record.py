@@ -125,5 +125,5 @@ def _known_by(model: dict[str, Any]) -> str:
 
 def _digest(material: Material) -> str:
     """Of the contributions, to tell whether two pages show the same."""
-    digest = hashlib.sha256(np.ascontiguousarray(material.shown.values).tobytes())
-    return f"sha256 {digest.hexdigest()}"
+    content = np.ascontiguousarray(material.shown.values).tobytes()
+    return f"sha256 {hashlib.sha256(content).hexdigest()}"

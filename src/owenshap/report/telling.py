@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -10,12 +11,11 @@ from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.explain.summary import told_unit
 from owenshap.explain.words import MOST_LINES, NAMED, Digits, counted, percent, shorten
-from owenshap.report.bars import bars_of, doubt_text
 from owenshap.report.convergence import convergence_of
-from owenshap.report.importance import Importance
-from owenshap.report.material import Material
+from owenshap.report.material import Importance, Material
 from owenshap.report.packing import clean, named, output_names
 from owenshap.report.record import audit_of, costs_of, told_reasons
+from owenshap.support.arrays import FloatArray
 
 Piece = tuple[Literal["text", "name"], str]
 """Of a sentence: plain text, or a name, which is set apart."""
@@ -57,7 +57,7 @@ def _output(material: Material, place: int) -> dict[str, Any]:
     importance = Importance.of(material.totals, output, material.shown.confidence)
     name = output_names(material)[place]
     most = 100 if len(material.outputs) == 1 else 34  # those after the first are behind a click
-    bars = bars_of(material, importance, place, most)
+    bars = _bars(material, importance, place, most)
     settled = importance.settled == len(importance.mean)
     return {
         "name": name,
@@ -73,23 +73,102 @@ def _output(material: Material, place: int) -> dict[str, Any]:
     }
 
 
+def _bars(
+    material: Material, importance: Importance, place: int, most: int
+) -> list[dict[str, Any]]:
+    """The strongest features of the output at this place, as the template puts them in; the last
+    bar is all others together.
+
+    Of a single row a bar is what the feature added, with its sign; of many it is their importance.
+    'place' is '3' or '3–5', and '' for all others together; 'note' says what is not settled.
+    """
+    values = material.shown.values[0, :, place] if material.one_row else importance.mean
+    half = np.where(np.isfinite(importance.half), importance.half, 0)
+    at = _scale(values, half)
+    digits = Digits.of(values)
+    written = digits.signed if material.one_row else digits.unsigned
+    order = importance.order
+    single = order if len(order) <= most else order[: most - 1]
+    bars = []
+    for player in single.tolist():
+        value = float(values[player])
+        reach = float(half[player])
+        low = value - reach if material.one_row else max(0.0, value - reach)
+        first, last = (int(each[player]) for each in importance.places)
+        unsure = bool(importance.unsure_of_zero[player])
+        number = written(value) + ("" if reach else digits.suffix)
+        bar = _bar(named(material.shown.feature_names[player]), number, value, at)
+        bars.append(
+            bar
+            | {
+                "doubt": _doubt_text(digits, reach),
+                "low": at(low) if reach else None,
+                "high": at(value + reach) if reach else None,
+                "place": f"{first}" if first == last else f"{first}–{last}",
+                "note": _note(value, float(importance.half[player]), unsure),
+                "unsure": unsure,
+            }
+        )
+    others = order[len(single) :]
+    if len(others):
+        total = float(values[others].sum())
+        name = f"{len(others):,} other features together"
+        bars.append(_bar(name, written(total) + digits.suffix, total, at))
+    return bars
+
+
+def _bar(name: str, number: str, value: float, at: Callable[[float], float]) -> dict[str, Any]:
+    """A bar without a whisker."""
+    start, end = sorted((at(0.0), at(value)))
+    bar = {"name": name, "number": number, "start": start, "width": round(end - start, 2)}
+    texts = {"doubt": "", "place": "", "note": ""}
+    return bar | texts | {"negative": value < 0, "low": None, "high": None, "unsure": False}
+
+
+def _note(value: float, half: float, unsure: bool) -> str:
+    if value == 0 and half == 0:
+        return "no contribution"
+    if np.isnan(half):
+        return "no interval"
+    return "cannot be told from zero" if unsure else ""
+
+
+def _doubt_text(digits: Digits, half: float) -> str:
+    """'± …', without a break; empty for 0."""
+    text = digits.doubt(half or None)
+    return text and text.replace(" ", "\N{NO-BREAK SPACE}") + digits.suffix
+
+
+def _scale(values: FloatArray, half: FloatArray) -> Callable[[float], float]:
+    """Where numbers stand, in percent of a picture's width."""
+    low = min(0.0, float((values - half).min())) if (values < 0).any() else 0.0
+    high = max(0.0, float((values + half).max()))
+    length = high - low if high > low else 1.0
+
+    def at(number: float) -> float:
+        share = (number - low) / length
+        return round(99 * float(np.clip(share, 0, 1)) + 0.5, 2)
+
+    return at
+
+
 def _what(material: Material, output: str) -> list[Piece]:
     rows = material.totals.rows
     shown = material.shown
     unit = told_unit(shown)
-    has_name = shown.output_names is not None and output != "predicted"
     pieces: list[Piece] = [("text", f"{counted(rows, 'prediction')} of the model")]
-    if has_name:
+    if shown.output_names is not None and output != "predicted":
         pieces += [("text", " for "), ("name", shorten(output))]
     elif len(material.outputs) > 1:
         pieces += [("text", f" for {output}")]
     unit = f", in {clean(unit)}," if unit else ""
-    features = counted(len(shown.feature_names), "feature")
-    method = clean(shown.method)
     were = "was" if rows == 1 else "were"
     kind = "" if shown.index == SHAPLEY.name else f", as {clean(shown.index)} values,"
-    text = f"{unit} {were} explained by {features}{kind} with the method {method}"
-    return [*pieces, ("text", f"{text}{_unfinished(material)}.")]
+    text = (
+        f"{unit} {were} explained by {counted(len(shown.feature_names), 'feature')}{kind} with the "
+        f"method {clean(shown.method)}{_unfinished(material)}."
+    )
+    return [*pieces, ("text", text)]
 
 
 def _unfinished(material: Material) -> str:
@@ -150,7 +229,7 @@ def _known_within(material: Material, importance: Importance) -> str:
         of_rows = ", and whiskers only show what other rows of this kind could change"
         return "Every contribution is exact" + of_rows * (material.totals.rows >= FEWEST_ROWS)
     typical = float(np.median(importance.estimation[importance.estimation > 0]))
-    within = doubt_text(Digits.of([importance.mean.max()]), typical)
+    within = _doubt_text(Digits.of([importance.mean.max()]), typical)
     confidence = percent(material.shown.confidence)
     return f"With {confidence} confidence a typical contribution is known to within {within}"
 
@@ -181,10 +260,10 @@ def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
 
 
 def _sampling(material: Material) -> str:
-    if not material.sampled:
-        return ""
     shown = len(material.numbers)
     rows = material.totals.rows
+    if shown == rows:
+        return ""
     special = len(set(material.uncertain) | set(material.unusual))
     others = f"{shown - special:,} drawn at random (always the same) and {special:,} that stand out"
     return f"Importance is over all {rows:,} rows. Below are {shown:,} of them: {others}."

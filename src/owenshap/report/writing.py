@@ -1,12 +1,19 @@
-"""The page as a file, and as a cell of a notebook."""
+"""The page as a file, and as a cell of a notebook.
+
+jinja2 is named in this file alone. All text is escaped where it is put in.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
+from importlib import resources
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
@@ -15,10 +22,10 @@ from owenshap.jobs.run import Run
 from owenshap.report.material import MOST_BYTES, Material, gathered
 from owenshap.report.packing import packed
 from owenshap.report.pairs import told_pairs
-from owenshap.report.rendering import rendered
 from owenshap.report.telling import told
 from owenshap.support.archive import replacing
 from owenshap.support.checks import whole_number
+from owenshap.support.extras import needed
 
 
 @dataclass(frozen=True)
@@ -34,9 +41,12 @@ class Page:
             with replacing(target) as file:
                 file.write(self.html.encode())
         except OSError as error:
-            got = f"{target} ({error.strerror or error})"
-            rule = "be a file that can be written"
-            raise InputError("path", rule, got, "Give another place") from error
+            raise InputError(
+                "path",
+                "be a file that can be written",
+                f"{target} ({error.strerror or error})",
+                "Give another place",
+            ) from error
         return target
 
     def _repr_html_(self) -> str:
@@ -122,7 +132,7 @@ def page(
     if interactions is None and isinstance(explained, Run) and explained.has_interactions:
         interactions = explained
     pairs = told_pairs(interactions, material.shown.feature_names)
-    return Page(rendered(told(material, title, dict(audit or {}), pairs), data))
+    return Page(_rendered(told(material, title, dict(audit or {}), pairs), data))
 
 
 def _fitting(material: Material) -> tuple[Material, str]:
@@ -133,3 +143,37 @@ def _fitting(material: Material) -> tuple[Material, str]:
         material = material.fewer(max(1, int(share * len(material.numbers))))
         data = packed(material)
     return material, data
+
+
+def _rendered(content: dict[str, Any], data: str) -> str:
+    """The page, from what it tells and its rows as JSON that is safe inside a script element."""
+    jinja2 = needed("jinja2", extra="report")
+    markup = needed("markupsafe", extra="report").Markup
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    style = _text("style.css")
+    script = _text("script.js")
+    # Nothing is fetched and no other script runs, whatever a name holds.
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    )
+    return environment.from_string(_text("page.html")).render(
+        **content,
+        policy=policy,
+        style=markup(style),
+        script=markup(script),
+        data=markup(data),
+    )
+
+
+def _text(name: str) -> str:
+    return (resources.files("owenshap.report") / "templates" / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

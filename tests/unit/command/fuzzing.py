@@ -53,10 +53,10 @@ def mutated(content, rng):
 def tried(path, data):
     """Load a file as the command does it, and what is made of it."""
     from owenshap.command import model_files
-    from owenshap.command.asked import read_players
     from owenshap.command.folder import opened
     from owenshap.command.model_files import Trust, load_model
     from owenshap.command.table_files import frame_of, open_table
+    from owenshap.command.work import read_players
     from owenshap.errors import OwenshapError
     from owenshap.jobs.explainer import Explainer
 

@@ -256,7 +256,7 @@ def test_large_tables_are_read_a_piece_at_a_time(kind, files, tmp_path, monkeypa
     """With the limits of memory made small: what is written is the same."""
     asked = [files / "boosted.ubj", files / f"data.{kind}"]
     explained(*asked, "--out", tmp_path / "whole")
-    monkeypatch.setattr("owenshap.command.results.MOST_CELLS", 8 * len(NAMES))
+    monkeypatch.setattr("owenshap.command.folder.MOST_CELLS", 8 * len(NAMES))
     monkeypatch.setattr("owenshap.command.table_files.USUAL_MEMORY", 100)
     result = explained(*asked, "--out", tmp_path / "pieces", "--json")
     told = json.loads(result.output)

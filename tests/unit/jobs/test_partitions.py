@@ -148,7 +148,7 @@ def test_pairs_are_those_of_a_call(model, settings):
 
 @pytest.mark.parametrize("cuts", [[0, 1, 60], [0, 0, 13, 14, 60, 60]])
 def test_the_cuts_change_no_pair(cuts, monkeypatch):
-    monkeypatch.setattr("owenshap.jobs.pair_layout.WORKING", 7 * 8 * 4 * 25)  # seven rows, so four
+    monkeypatch.setattr("owenshap.jobs.layout.WORKING", 7 * 8 * 4 * 25)  # seven rows, so four
     made = owenshap.Explainer(Raises(ROWS["a"].iloc[[0, 13, 40]].tolist()), background())
     asked = {**PAIRS, "ids": ["id"], "method": "linear", "budget": 30}
     frame = ROWS.assign(id=np.arange(60))
@@ -206,7 +206,7 @@ def test_no_more_matrices_than_fit_are_made_at_a_time(monkeypatch):
     assert predicted[0] == 1  # what a row comes to tells how many fit
     assert 59 in predicted
     predicted.clear()
-    monkeypatch.setattr("owenshap.jobs.pair_layout.WORKING", 7 * 8 * 4 * 25)  # seven rows' matrices
+    monkeypatch.setattr("owenshap.jobs.layout.WORKING", 7 * 8 * 4 * 25)  # seven rows' matrices
     made.explain_partition(ROWS, **PAIRS)
     assert 4 in predicted
     assert 59 not in predicted

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -143,8 +144,10 @@ def test_what_cannot_be_is_told(tmp_path):
 
 
 def test_parts_stay_small_however_many_the_players():
-    from owenshap.jobs.pair_layout import PairLayout
+    from owenshap.jobs.layout import pair_rows
 
-    units = [PairLayout(["x"] * n, None).unit(4096) for n in (5, 20, 100, 1000, 2000)]
-    assert units == [4096, 4096, 128, 2, 1]
-    assert PairLayout(["x"] * 100, ["y"] * 10).unit(4096) == 16
+    def rows(n_players, outputs=None):
+        return pair_rows(SimpleNamespace(players=["x"] * n_players, outputs=outputs), 4096)
+
+    assert [rows(n) for n in (5, 20, 100, 1000, 2000)] == [4096, 4096, 128, 2, 1]
+    assert rows(100, ["y"] * 10) == 16

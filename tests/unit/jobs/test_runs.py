@@ -627,20 +627,19 @@ def test_a_run_takes_what_a_call_takes():
 
 
 def test_parts_follow_the_time_of_a_row_and_the_workers():
-    from owenshap.jobs.settling import _part_rows
+    from owenshap.jobs.manifest import _part_rows
 
-    small = explainer()(ROWS[:1], **SETTINGS)
-    assert _part_rows(1e-6, 10**6, small, 1) == 65536
-    assert _part_rows(1e-6, 10**6, small, 2) == 65536
-    assert _part_rows(1e-6, 10**5, small, 4) == 4096
-    assert _part_rows(1e-3, 10**6, small, 1) == 8192
-    assert _part_rows(0.5, 10**6, small, 1) == 16
-    assert _part_rows(1e3, 10**6, small, 1) == 1
+    assert _part_rows(1e-6, 10**6, 3, 1) == 65536
+    assert _part_rows(1e-6, 10**6, 3, 2) == 65536
+    assert _part_rows(1e-6, 10**5, 3, 4) == 4096
+    assert _part_rows(1e-3, 10**6, 3, 1) == 8192
+    assert _part_rows(0.5, 10**6, 3, 1) == 16
+    assert _part_rows(1e3, 10**6, 3, 1) == 1
 
 
 def test_large_frames_are_read_a_piece_at_a_time(tmp_path):
     """Row groups without a wanted row are not read."""
-    from owenshap.jobs.files import FileSource
+    from owenshap.jobs.sources import FileSource
 
     pq.write_table(
         pa.table({"a": np.arange(1000.0)}), tmp_path / "rows.parquet", row_group_size=100

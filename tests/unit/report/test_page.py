@@ -10,8 +10,7 @@ from explanations import HOSTILE, explanation_of
 
 import owenshap
 from owenshap import report
-from owenshap.report.importance import Importance
-from owenshap.report.material import gathered
+from owenshap.report.material import Importance, gathered
 
 
 class Parts(HTMLParser):
