@@ -73,5 +73,5 @@ def _against_own(game: TreeGame, rows: object, asked: Asked) -> FloatArray:
         walk = Walk(block, wanted, reached(block, some), asked)
         for part in parts_of(matrix, ROWS) if len(walk.leaves) else []:
             own, other = (walk.ways(block.followed(each[part])) for each in (matrix, others))
-            add_own_values(walk, game.n_players, own, other, total[:, part])
+            add_own_values(walk, own, other, total[:, part])
     return total

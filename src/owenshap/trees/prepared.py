@@ -195,7 +195,7 @@ class Prepared:
         deep = np.zeros((targets, rows.rows))
         if self.background is not None:
             ways = (self.walk.ways(rows), self.background_ways)
-            add_pair_values(self.walk, block.n_players, *ways, self.weights, deep)
+            add_pair_values(self.walk, *ways, self.weights, deep)
             return deep if self.weights is not None else deep / len(self.background)
         if self.asked == VALUES:
             add_path_values(self.passes, rows, deep)
