@@ -141,11 +141,6 @@ class Block:
             splits.append((inner, slice(level.start, middle), slice(middle, level.stop)))
         return splits
 
-    @cached_property
-    def depth(self) -> IntArray:
-        """How many edges lead to each node."""
-        return np.repeat(np.arange(len(self._depths)), [len(each) for each in self._depths])
-
     def leading_to(self, wanted: BoolArray) -> BoolArray:
         """Which nodes have a wanted leaf below, or are one."""
         live = wanted.copy()
@@ -230,8 +225,17 @@ class Block:
             edge = above.take(inside)
 
     @cached_property
-    def conditions(self) -> tuple[IntArray, IntArray]:
-        """For each distinct question a node of the ensemble; and the question of each node here."""
+    def asking(self) -> IntArray:
+        """For each distinct question a node of the ensemble."""
+        return self._conditions[0]
+
+    @cached_property
+    def question(self) -> IntArray:
+        """The question of each node; NONE at leaves."""
+        return self._conditions[1]
+
+    @cached_property
+    def _conditions(self) -> tuple[IntArray, IntArray]:
         inner = self.where(self.inner)
         if not len(inner):
             return inner, np.full(len(self), NONE)
@@ -251,20 +255,6 @@ class Block:
         question[inner[order]] = np.cumsum(new) - 1
         return nodes[order[new]], question
 
-    def answers(self, matrix: FloatArray) -> ByteArray:
-        """Whether each row goes left, per question (questions, m), as 0 and 1."""
-        nodes, _ = self.conditions
-        columns = np.ascontiguousarray(matrix.T)
-        gaps = bool(np.isnan(columns).any())
-        feature = self.ensemble.feature[nodes]
-        answers = np.empty((len(nodes), len(matrix)), np.bool_)
-        step = max(1, CACHED // max(1, len(matrix)))
-        for start in range(0, len(nodes), step):
-            part = slice(start, start + step)
-            values = columns.take(feature[part], axis=0)
-            answers[part] = self.ensemble.goes_left(nodes[part, None], values, gaps)
-        return answers.view(np.uint8)
-
     def chain(self, edges: IntArray) -> list[IntArray]:
         """These edges and those before them, in turns: each turn follows on edges of earlier
         turns.
@@ -281,15 +271,21 @@ class Block:
     @cached_property
     def _turn(self) -> IntArray:
         """How many edges before each edge have the same player."""
-        turn = np.zeros(len(self), np.int64)
-        for level in self.levels[1:]:
-            before = self.before[level]
-            turn[level] = np.where(before >= 0, turn.take(before) + 1, 0)
-        return turn
+        turn = np.full(len(self) + 1, NONE)  # the last one stands for no edge
+        for level in self.levels:
+            turn[level] = turn.take(self.before[level]) + 1
+        return turn[:-1]
 
     def followed(self, matrix: FloatArray) -> Followed:
         """Where rows may go."""
-        return Followed(self, self.answers(matrix))
+        columns = np.ascontiguousarray(matrix.T)
+        gaps = bool(np.isnan(columns).any())
+        answers = np.empty((len(self.asking), len(matrix)), np.bool_)
+        for part in parts_of(self.asking, max(1, CACHED // max(1, len(matrix)))):
+            nodes = self.asking[part]
+            values = columns.take(self.ensemble.feature[nodes], axis=0)
+            answers[part] = self.ensemble.goes_left(nodes[:, None], values, gaps)
+        return Followed(self, answers.view(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,12 +313,11 @@ class Followed:
         edge, which stands for none. Bits beyond the rows mean nothing.
         """
         block = self.block
-        _, question = block.conditions
         some = self.answers if len(self.answers) else np.zeros((1, self.rows), np.uint8)
-        above = np.append(question.take(block.parent), NONE)
+        above = np.append(block.question.take(block.parent), NONE)
         inside = in_words(some).take(above, axis=0)
         inside[:-1] ^= np.where(block.is_left, np.uint64(0), ~np.uint64(0))[:, None]
-        inside[block.roots] = all_of(self.rows)
+        inside[block.roots] = in_words(np.ones((1, self.rows), np.uint8))
         inside[-1] = ~np.uint64(0)
         for level in block.levels[1:]:
             inside[level] &= inside.take(block.before[level], axis=0)
@@ -379,11 +374,6 @@ def out_of_words(words: IntArray, count: int) -> ByteArray:
     """So many bytes that are 0 or 1 of each line of words."""
     bits = np.unpackbits(words.view(np.uint8).reshape(-1))
     return bits.reshape(-1, WORD * words.shape[1])[:, :count]
-
-
-def all_of(count: int) -> IntArray:
-    """The words (words,) of so many rows, all of whose bits are set."""
-    return in_words(np.ones((1, count), np.uint8))[0]
 
 
 def counted(words: IntArray) -> IntArray:

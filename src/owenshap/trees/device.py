@@ -141,7 +141,7 @@ class _Block:
     def _asked(self, block: Block, boxes: int) -> tuple[IntArray, list[_Questions]]:
         """Where each question's answer lies among the bits, and the questions in that order."""
         whole = block.ensemble
-        nodes, _ = block.conditions
+        nodes = block.asking
         none = np.zeros(len(nodes), np.int64)
         is_set = none if whole.category_set is None else whole.category_set[nodes] >= 0
         zero = none if whole.zero_is_missing is None else whole.zero_is_missing[nodes]
@@ -175,7 +175,6 @@ class _Block:
 
     def _boxed(self, plan: Plan, place: IntArray) -> list[_Turn]:
         block = plan.block
-        _, question = block.conditions
         number = np.full(len(block), -1)
         turns = []
         start = 0
@@ -187,7 +186,7 @@ class _Block:
             turns.append(
                 _Turn(
                     slice(start, stop),
-                    self._tensor(place[question[block.parent[turn]]]),
+                    self._tensor(place[block.question[block.parent[turn]]]),
                     self._tensor(~block.is_left[turn][:, None]),
                     self._tensor(number[before]) if follows else None,
                 )

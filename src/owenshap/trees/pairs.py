@@ -66,7 +66,7 @@ class Walk:
     block: Block
     wanted: BoolArray
     reached: FloatArray
-    asked: Asked = VALUES
+    asked: Asked
 
     @cached_property
     def visits(self) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block, Followed
+from owenshap.trees.boxes import Block, Followed
 from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.products import Asked, cover_differences_at
 
@@ -58,17 +58,20 @@ class Passes:
     @cached_property
     def order(self) -> IntArray:
         """Nodes with a wanted leaf below, depth by depth, at each depth the inner ones first."""
+        return np.concatenate(self._by_depth)
+
+    @cached_property
+    def _by_depth(self) -> list[IntArray]:
         live = self.block.leading_to(self.wanted)
-        kept = np.flatnonzero(live)
-        leaves_last = 2 * self.block.depth[kept] + ~self.block.inner[kept]
-        return kept[np.argsort(leaves_last, kind="stable")]
+        kept = [np.flatnonzero(live[level]) + level.start for level in self.block.levels]
+        leaves_last = [np.argsort(~self.block.inner[nodes], kind="stable") for nodes in kept]
+        return [nodes[order] for nodes, order in zip(kept, leaves_last, strict=True)]
 
     @cached_property
     def depths(self) -> list[slice]:
         """Where the nodes of each depth lie, roots first."""
-        depth = self.block.depth[self.order]
-        edges = np.searchsorted(depth, np.arange(depth.max(initial=NONE) + 2))
-        return [slice(start, stop) for start, stop in pairwise(edges.tolist())]
+        edges = np.cumsum([0, *(len(nodes) for nodes in self._by_depth)]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(edges)]
 
     @cached_property
     def _place(self) -> IntArray:
