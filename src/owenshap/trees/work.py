@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.trees.boxes import WORD, Block, Followed, counted, in_words
+from owenshap.trees.boxes import WORD, Block, counted, in_words
 from owenshap.trees.products import VALUES, Asked
 
 EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and thousands
@@ -115,22 +115,17 @@ def pair_work(block: Block, pairs: FloatArray, asked: Asked) -> WalkWork:
     return WalkWork(ends * partners, pairs * PER_VISIT, ends)
 
 
-def some_of(rows: int) -> slice:
-    """Some of so many rows, spread over all of them, that `reached` is told by: a word of them."""
-    step = max(1, rows // WORD)
-    return slice(0, step * WORD, step)
-
-
-def reached(block: Block, followed: Followed, some: slice = slice(None)) -> FloatArray:
-    """The share of all pairs of rows that come to each node (nodes,), by some of the background
-    rows that were followed.
+def reached(block: Block, background: FloatArray) -> FloatArray:
+    """The share of all pairs of rows that come to each node (nodes,), by a word of background rows,
+    spread over all of them.
 
     A pair does where each player on the way has one of the two rows in its box. Rows and background
     are taken to be alike, and players to be independent.
     """
-    chosen = np.zeros((1, followed.rows), np.uint8)
-    chosen[:, some] = 1
-    outside = 1 - counted(followed.inside & in_words(chosen)) / chosen.sum()
+    step = max(1, len(background) // WORD)
+    some = block.followed(background[: step * WORD : step])
+    every = in_words(np.ones((1, some.rows), np.uint8))
+    outside = 1 - counted(some.inside & every) / some.rows
     either = 1 - np.minimum(outside, 1 - 1 / WORD) ** 2
     again = either.take(block.before)  # 1 where there is none
     share = np.ones(len(block))
