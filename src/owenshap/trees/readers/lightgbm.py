@@ -12,16 +12,21 @@ from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, SCORE
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import Reader, as_floats, sets_matrix, starts, unreadable
 
-LOG_LINK = ("poisson", "gamma", "tweedie")
-LOGIT_LINK = ("binary", "cross_entropy", "xentropy")
-SCORES = (
-    "multiclass",
-    "multiclassova",
-    "lambdarank",
-    "rank_xendcg",
-    "cross_entropy_lambda",
-    "xentlambda",
-)
+UNITS = {
+    "binary": LOG_ODDS,
+    "cross_entropy": LOG_ODDS,
+    "xentropy": LOG_ODDS,
+    "poisson": LOG_PREDICTION,
+    "gamma": LOG_PREDICTION,
+    "tweedie": LOG_PREDICTION,
+    "multiclass": SCORE,
+    "multiclassova": SCORE,
+    "lambdarank": SCORE,
+    "rank_xendcg": SCORE,
+    "cross_entropy_lambda": SCORE,
+    "xentlambda": SCORE,
+}
+"""What is added up, by objective; PREDICTION for all others."""
 
 
 class LightgbmReader(Reader):
@@ -147,7 +152,7 @@ def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
         cover=trees.cover(),
         base=np.zeros(per_iteration),
         n_features=int(header["max_feature_idx"]) + 1,
-        unit=_unit(header.get("objective", "")),
+        unit=UNITS.get(header.get("objective", "").partition(" ")[0], PREDICTION),
         zero_is_missing=zero if zero.any() else None,
         category_set=category_set,
         category_sets=sets,
@@ -173,12 +178,3 @@ def _categories(
     return category_set, sets_matrix(
         [each for of_tree in sets for each in of_tree], in_set_left=True
     )
-
-
-def _unit(objective: str) -> str:
-    name = objective.partition(" ")[0]
-    if name in LOGIT_LINK:
-        return LOG_ODDS
-    if name in LOG_LINK:
-        return LOG_PREDICTION
-    return SCORE if name in SCORES else PREDICTION
