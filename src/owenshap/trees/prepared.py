@@ -92,7 +92,7 @@ class Prepared:
         self._rows_so_far += count
         if self._sooner_without(self._rows_so_far if self.kept else count):
             for part, followed in rows:
-                total[:, part] += self.few.values(followed, self._met, len(total))
+                total[:, part] += self.few.values(followed, self._met)
         elif self.kept:
             if self._tables is None:
                 self._tables = self._made(self.plan.cells)
