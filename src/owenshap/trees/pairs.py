@@ -47,9 +47,10 @@ ASKED = (1 << LEVELS) - 1  # places of these levels
 PLACES = 2 * ASKED + 1  # and the level below
 
 
-@dataclass(frozen=True, eq=False)
 class Walk:
     """The part of a block that leads to some of its leaves.
+
+    Inner nodes are numbered from 0, then leaves; what leads nowhere is one leaf more, worth 0.
 
     Parameters
     ----------
@@ -63,70 +64,41 @@ class Walk:
         What leaves are asked for.
     """
 
-    block: Block
-    wanted: BoolArray
-    reached: FloatArray
-    asked: Asked
-
-    @cached_property
-    def visits(self) -> float:
-        """How many leaves a pair comes to in a tree, about."""
-        return max(1.0, float(self.reached[self.leaves].sum()) / max(1, len(self.roots)))
-
-    @cached_property
-    def live(self) -> BoolArray:
-        return self.block.leading_to(self.wanted)
-
-    @cached_property
-    def inner(self) -> IntArray:
-        return self.block.where(self.live & self.block.inner)
-
-    @cached_property
-    def leaves(self) -> IntArray:
-        return self.block.where(self.wanted)
-
-    @cached_property
-    def _number(self) -> IntArray:
-        """Inner nodes from 0, then leaves; what leads nowhere is one leaf more."""
-        number = np.full(len(self.block), len(self.inner) + len(self.leaves))
+    def __init__(self, block: Block, wanted: BoolArray, reached: FloatArray, asked: Asked) -> None:
+        live = block.leading_to(wanted)
+        self.block = block
+        self.asked = asked
+        self.inner = block.where(live & block.inner)
+        self.leaves = block.where(wanted)
+        number = np.full(len(block), len(self.inner) + len(self.leaves))
         number[self.inner] = np.arange(len(self.inner))
         number[self.leaves] = np.arange(len(self.leaves)) + len(self.inner)
-        return number
+        self.roots = number[block.roots[live[block.roots]]]
+        self.below = self._below(number)
+        # leaves that a pair comes to in a tree, about
+        self.visits = max(1.0, float(reached[self.leaves].sum()) / max(1, len(self.roots)))
+        # more than members, or others, that a leaf may have: the state of a pair is a · most + c
+        self.most = int(block.players[self.leaves].max(initial=0)) + 1
+        self.players = block.player[self.inner]
+        self.outputs = block.ensemble.outputs[block.tree[self.inner]].T  # (V, inner nodes)
+        leaf_values = block.ensemble.values[block.nodes[self.leaves]]
+        nowhere = np.zeros((1, leaf_values.shape[1]))
+        self.values = np.append(leaf_values, nowhere, axis=0).T.copy()  # (V, leaves + 1)
 
-    @cached_property
-    def below(self) -> IntArray:
+    def _below(self, number: IntArray) -> IntArray:
         """The nodes at the places below each inner node (inner nodes, PLACES).
 
         Place 0 is the node itself; the children of place p are at 2p + 1 and 2p + 2.
         """
         count = len(self.inner)
         children = np.full((count + 1, 2), NONE)
-        children[:-1, 0] = self._number[self.block.left[self.inner]]
-        children[:-1, 1] = self._number[self.block.right[self.inner]]
+        children[:-1, 0] = number[self.block.left[self.inner]]
+        children[:-1, 1] = number[self.block.right[self.inner]]
         below = np.full((count, PLACES), NONE)
         below[:, 0] = np.arange(count)
         for place in range(ASKED):  # what is no inner node has the last children, which are none
             below[:, 2 * place + 1 : 2 * place + 3] = children[np.minimum(below[:, place], count)]
         return below
-
-    @cached_property
-    def roots(self) -> IntArray:
-        return self._number[self.block.roots[self.live[self.block.roots]]]
-
-    @cached_property
-    def players(self) -> IntArray:
-        return self.block.player[self.inner]
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """Leaf values (V, leaves + 1), the last one zero."""
-        leaf_values = self.block.ensemble.values[self.block.nodes[self.leaves]]
-        return np.append(leaf_values, np.zeros((1, leaf_values.shape[1])), axis=0).T.copy()
-
-    @cached_property
-    def outputs(self) -> IntArray:
-        """The outputs (V, inner nodes) that a node's tree speaks of."""
-        return self.block.ensemble.outputs[self.block.tree[self.inner]].T
 
     def ways(self, rows: Followed) -> IntArray:
         """Where each row may go from the places below each inner node (m, inner nodes).
@@ -141,13 +113,6 @@ class Walk:
         for asked in range(1, ASKED):
             codes |= ways[np.minimum(self.below[:, asked], len(codes))] << (2 * asked)
         return np.ascontiguousarray(codes.T)
-
-    @cached_property
-    def most(self) -> int:
-        """More than members, or others, that a leaf may have: the state of a pair is a · most +
-        c.
-        """
-        return int(self.block.players[self.leaves].max(initial=0)) + 1
 
     @cached_property
     def factors(self) -> FloatArray:

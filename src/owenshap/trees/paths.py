@@ -9,8 +9,6 @@ sum only; the part that an earlier edge of the same player claims is taken back 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -37,9 +35,11 @@ def cover_shares(block: Block) -> FloatArray:
     return shares
 
 
-@dataclass(frozen=True, eq=False)
 class Passes:
     """The part of a block that leads to some of its leaves, for passes down and up.
+
+    Its nodes lie depth by depth, at each depth the inner ones first. The place behind the last one
+    stands for others and for none.
 
     Parameters
     ----------
@@ -51,52 +51,27 @@ class Passes:
         The product of the cover shares of each edge's player down to it.
     """
 
-    block: Block
-    wanted: BoolArray
-    shares: FloatArray
-
-    @cached_property
-    def order(self) -> IntArray:
-        """Nodes with a wanted leaf below, depth by depth, at each depth the inner ones first."""
-        return np.concatenate(self._by_depth)
-
-    @cached_property
-    def _by_depth(self) -> list[IntArray]:
-        live = self.block.leading_to(self.wanted)
-        kept = [np.flatnonzero(live[level]) + level.start for level in self.block.levels]
-        leaves_last = [np.argsort(~self.block.inner[nodes], kind="stable") for nodes in kept]
-        return [nodes[order] for nodes, order in zip(kept, leaves_last, strict=True)]
-
-    @cached_property
-    def depths(self) -> list[slice]:
-        """Where the nodes of each depth lie, roots first."""
-        edges = np.cumsum([0, *(len(nodes) for nodes in self._by_depth)]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(edges)]
-
-    @cached_property
-    def _place(self) -> IntArray:
-        """Where a node lies in the order; for others and for none, the place behind the last."""
-        place = np.full(len(self.block) + 1, len(self.order))
+    def __init__(self, block: Block, wanted: BoolArray, shares: FloatArray) -> None:
+        live = block.leading_to(wanted)
+        kept = [np.flatnonzero(live[level]) + level.start for level in block.levels]
+        leaves_last = [each[np.argsort(~block.inner[each], kind="stable")] for each in kept]
+        edges = np.cumsum([0, *(len(each) for each in kept)]).tolist()
+        self.block = block
+        self.order = np.concatenate(leaves_last)
+        self.depths = [slice(start, stop) for start, stop in pairwise(edges)]
+        place = np.full(len(block) + 1, len(self.order))
         place[self.order] = np.arange(len(self.order))
-        return place
-
-    @cached_property
-    def parent(self) -> IntArray:
-        return self._place[self.block.parent[self.order]]
-
-    @cached_property
-    def children(self) -> tuple[IntArray, IntArray]:
-        return self._place[self.block.left[self.order]], self._place[self.block.right[self.order]]
-
-    @cached_property
-    def inner(self) -> BoolArray:
-        return self.block.inner[self.order]
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """Leaf values (V, places), zero at inner nodes."""
-        values = self.block.ensemble.values[self.block.nodes[self.order]]
-        return np.where(self.inner[:, None], 0.0, values).T
+        self.parent = place[block.parent[self.order]]
+        self.left = place[block.left[self.order]]
+        self.right = place[block.right[self.order]]
+        self.inner = block.inner[self.order]
+        values = block.ensemble.values[block.nodes[self.order]]
+        self.values = np.where(self.inner[:, None], 0.0, values).T  # of leaves (V, places)
+        most = int(block.players[wanted].max(initial=0))
+        self.factors = [
+            self._factors(np.maximum(shares, LEAST_SHARE), level, weight)
+            for level, weight in zip(*levels(most), strict=True)
+        ]
 
     def cases(self, rows: Followed) -> IntArray:
         """Where each edge and row finds its factors (places, m), of three per edge: the row left
@@ -105,19 +80,12 @@ class Passes:
         case = rows.boxes(self.order) + rows.boxes(self.block.before[self.order])
         return np.add(case, 3 * np.arange(len(self.order))[:, None], dtype=np.intp)
 
-    @cached_property
-    def factors(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Per level, by edge and case: the step of products, and the part that the player gets."""
-        most = int(self.block.players[self.wanted].max(initial=0))
-        return [
-            self._factors(float(level), float(weight))
-            for level, weight in zip(*levels(most), strict=True)
-        ]
-
-    def _factors(self, level: float, weight: float) -> tuple[FloatArray, FloatArray]:
+    def _factors(
+        self, shares: FloatArray, level: float, weight: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """At a level, by edge and case: the step of products, and the part that the player gets."""
         before = self.block.before[self.order]
         first = before < 0
-        shares = np.maximum(self.shares, LEAST_SHARE)
         out = (1 - level) * shares
         within = level + out
         ratio = (1 - shares) / within
@@ -166,10 +134,9 @@ def _sums_below(passes: Passes, product: FloatArray, values: FloatArray) -> Floa
     """Sums over the leaves below each place of products times values; zero in one more place."""
     sums = np.zeros((len(product) + 1, product.shape[1]))
     np.multiply(product, values[:, None], out=sums[:-1])
-    left, right = passes.children
     for depth in reversed(passes.depths):
         inner = slice(depth.start, depth.start + int(passes.inner[depth].sum()))
-        sums[inner] = sums[left[inner]] + sums[right[inner]]
+        sums[inner] = sums[passes.left[inner]] + sums[passes.right[inner]]
     return sums
 
 
