@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -32,7 +31,6 @@ class Label(IntEnum):
 NONE = Label.NONE.value
 
 
-@dataclass(frozen=True, eq=False)
 class Block:
     """Some trees of an ensemble, their nodes numbered from zero, depth by depth: at each depth the
     left children of the depth above, then the right ones. Nodes that no edge leads to are left out.
@@ -45,28 +43,60 @@ class Block:
         Which of its trees.
     player_of : int (n_features,)
         The player that each column belongs to.
+
+    Attributes
+    ----------
+    n_players : int
+        Players of the game, of which a block may have but some.
+    nodes, tree : int (nodes,)
+        The block's nodes in the ensemble, and the tree of each.
+    levels : list of slice
+        The nodes at each depth, roots first.
+    splits : list of (int array, slice, slice)
+        The inner nodes at each depth, roots first, and their left and right children.
+    roots, parent, left, right : int
+        NONE where there is no such node.
+    inner, is_left, worth : bool (nodes,)
+        Whether a node has children; is its parent's left child; is a leaf that adds something.
+    player, edge_player : int (nodes,)
+        The player whose value decides at a node, NONE at leaves; and at its parent, NONE at roots.
     """
 
-    ensemble: TreeEnsemble
-    trees: slice
-    player_of: IntArray
-
-    @cached_property
-    def _depths(self) -> list[IntArray]:
-        """The nodes of the ensemble at each depth, roots first."""
-        depths = [self.ensemble.roots[self.trees]]
+    def __init__(self, ensemble: TreeEnsemble, trees: slice, player_of: IntArray) -> None:
+        self.ensemble = ensemble
+        self.n_players = int(player_of.max(initial=-1)) + 1
+        depths = [ensemble.roots[trees]]
+        self.roots = np.arange(len(depths[0]))
+        self.levels = [slice(0, len(self.roots))]
+        self.splits: list[tuple[IntArray, slice, slice]] = []
         while True:
-            left = self.ensemble.left.take(depths[-1])
-            inner = np.flatnonzero(left >= 0)
+            children = ensemble.left.take(depths[-1])
+            inner = np.flatnonzero(children >= 0)
             if not len(inner):
-                return depths
-            right = self.ensemble.right.take(depths[-1].take(inner))
-            depths.append(np.concatenate([left.take(inner), right]))
-
-    @cached_property
-    def nodes(self) -> IntArray:
-        """The block's nodes in the ensemble."""
-        return np.concatenate(self._depths)
+                break
+            others = ensemble.right.take(depths[-1].take(inner))
+            depths.append(np.concatenate([children.take(inner), others]))
+            above = self.levels[-1]
+            left = slice(above.stop, above.stop + len(inner))
+            right = slice(left.stop, left.stop + len(inner))
+            self.splits.append((inner + above.start, left, right))
+            self.levels.append(slice(left.start, right.stop))
+        self.nodes = np.concatenate(depths)
+        self.parent = np.full(len(self), NONE)
+        self.left = np.full(len(self), NONE)
+        self.right = np.full(len(self), NONE)
+        for split, left, right in self.splits:
+            self.left[split] = np.arange(left.start, left.stop)
+            self.right[split] = np.arange(right.start, right.stop)
+            self.parent[left] = split
+            self.parent[right] = split
+        self.inner = self.left >= 0
+        self.is_left = self.left.take(self.parent) == np.arange(len(self))
+        self.tree = ensemble.tree_of.take(self.nodes)
+        self.worth = ~self.inner & ensemble.values[self.nodes].any(axis=1)
+        feature = np.maximum(ensemble.feature.take(self.nodes), 0)
+        self.player = np.where(self.inner, player_of.take(feature), NONE)
+        self.edge_player = np.where(self.parent >= 0, self.player.take(self.parent), NONE)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -82,92 +112,12 @@ class Block:
         number[self.nodes - first] = np.arange(len(self))
         return number[number >= 0]
 
-    @cached_property
-    def n_players(self) -> int:
-        """Players of the game, of which a block may have but some."""
-        return int(self.player_of.max(initial=-1)) + 1
-
-    @cached_property
-    def roots(self) -> IntArray:
-        return np.arange(len(self._depths[0]))
-
-    @cached_property
-    def left(self) -> IntArray:
-        return self._child(self.is_left)
-
-    @cached_property
-    def right(self) -> IntArray:
-        return self._child(~self.is_left)
-
-    def _child(self, which: BoolArray) -> IntArray:
-        child = np.full(len(self), NONE)
-        edges = np.flatnonzero(which[len(self.roots) :]) + len(self.roots)
-        child[self.parent.take(edges)] = edges
-        return child
-
-    @cached_property
-    def inner(self) -> BoolArray:
-        return self.ensemble.left.take(self.nodes) >= 0
-
-    @cached_property
-    def worth(self) -> BoolArray:
-        """Whether a node is a leaf that adds something."""
-        return ~self.inner & self.ensemble.values[self.nodes].any(axis=1)
-
-    @cached_property
-    def tree(self) -> IntArray:
-        """The tree of each node, counted in the ensemble."""
-        return self.ensemble.tree_of.take(self.nodes)
-
-    @cached_property
-    def player(self) -> IntArray:
-        """The player whose value decides at a node; NONE at leaves."""
-        feature = self.ensemble.feature.take(self.nodes)
-        return np.where(self.inner, self.player_of.take(np.maximum(feature, 0)), NONE)
-
-    @cached_property
-    def levels(self) -> list[slice]:
-        """The nodes at each depth, roots first."""
-        edges = np.cumsum([0, *(len(each) for each in self._depths)]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(edges)]
-
-    @cached_property
-    def splits(self) -> list[tuple[IntArray, slice, slice]]:
-        """The inner nodes at each depth, roots first, and their left and right children."""
-        splits = []
-        for above, level in pairwise(self.levels):
-            inner = np.flatnonzero(self.inner[above]) + above.start
-            middle = level.start + len(inner)
-            splits.append((inner, slice(level.start, middle), slice(middle, level.stop)))
-        return splits
-
     def leading_to(self, wanted: BoolArray) -> BoolArray:
         """Which nodes have a wanted leaf below, or are one."""
         live = wanted.copy()
         for level in reversed(self.levels[1:]):
             live[self.parent[level][live[level]]] = True
         return live
-
-    @cached_property
-    def parent(self) -> IntArray:
-        parent = np.full(len(self), NONE)
-        for inner, left, right in self.splits:
-            parent[left] = inner
-            parent[right] = inner
-        return parent
-
-    @cached_property
-    def is_left(self) -> BoolArray:
-        """Whether a node is its parent's left child."""
-        is_left = np.zeros(len(self), np.bool_)
-        for _, left, _ in self.splits:
-            is_left[left] = True
-        return is_left
-
-    @cached_property
-    def edge_player(self) -> IntArray:
-        """The player of each edge; NONE at roots."""
-        return np.where(self.parent >= 0, self.player.take(self.parent), NONE)
 
     @cached_property
     def before(self) -> IntArray:

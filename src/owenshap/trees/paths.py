@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray
-from owenshap.trees.boxes import Block, Followed
+from owenshap.trees.boxes import Block, Followed, parts_of
 from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.products import Asked, cover_differences_at
 
@@ -72,6 +72,15 @@ class Passes:
             self._factors(np.maximum(shares, LEAST_SHARE), level, weight)
             for level, weight in zip(*levels(most), strict=True)
         ]
+        # the matrices that add what edges give to the targets, by output
+        edges = np.arange(self.depths[0].stop, len(self.order))
+        whole = block.ensemble
+        outputs = whole.outputs[block.tree[self.order[edges]]] * block.n_players
+        target = outputs + block.edge_player[self.order[edges], None]
+        shape = (whole.n_outputs * block.n_players, len(self.order))
+        self.adding = [
+            csr_array((np.ones(len(edges)), (each, edges)), shape=shape) for each in target.T
+        ]
 
     def cases(self, rows: Followed) -> IntArray:
         """Where each edge and row finds its factors (places, m), of three per edge: the row left
@@ -99,35 +108,21 @@ class Passes:
         )
         return steps.ravel(), weight * gains.ravel()
 
-    def adding(self, output: int) -> csr_array:
-        """The matrix that adds what edges give to the targets."""
-        edges = np.flatnonzero(self.block.parent[self.order] >= 0)
-        nodes = self.order[edges]
-        outputs = self.block.ensemble.outputs[self.block.tree[nodes], output]
-        target = outputs * self.block.n_players + self.block.edge_player[nodes]
-        shape = (self.block.n_players * self.block.ensemble.n_outputs, len(self.order))
-        return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)
-
 
 def add_path_values(passes: Passes, rows: Followed, total: FloatArray) -> None:
     """Add the values of rows to (targets, m)."""
     case = passes.cases(rows)
     gained = np.zeros((len(passes.values), *case.shape))
     for steps, gains in passes.factors:
-        product = _products(passes, steps.take(case))
+        product = steps.take(case)
+        product[passes.depths[0]] = 1  # roots take no step
+        for depth in passes.depths[1:]:
+            product[depth] *= product[passes.parent[depth]]
         of_edge = gains.take(case)
         for gain, values in zip(gained, passes.values, strict=True):
             gain += of_edge * _sums_below(passes, product, values)[:-1]  # noqa: PLW2901
-    for output, gain in enumerate(gained):
-        total += passes.adding(output) @ gain
-
-
-def _products(passes: Passes, steps: FloatArray) -> FloatArray:
-    """The product of all steps down to each place, in place of the steps; roots take none."""
-    steps[passes.depths[0]] = 1
-    for depth in passes.depths[1:]:
-        steps[depth] *= steps[passes.parent[depth]]
-    return steps
+    for adding, gain in zip(passes.adding, gained, strict=True):
+        total += adding @ gain
 
 
 def _sums_below(passes: Passes, product: FloatArray, values: FloatArray) -> FloatArray:
@@ -169,15 +164,12 @@ def add_cover_differences(
     whole = block.ensemble
     targets = asked.targets(block.n_players)
     leaves = block.where(wanted & (block.players >= asked.order))
-    if not len(leaves):
-        return
     boxes = block.boxes(leaves)
     for players in np.unique(block.players[leaves]).tolist():
         group = np.flatnonzero(block.players[leaves] == players)
-        step = max(1, CACHED // (asked.count(players) * rows.rows))
-        for start in range(0, len(group), step):
-            some = leaves[group[start : start + step]]
-            edges = boxes[group[start : start + step], :players]
+        for part in parts_of(group, max(1, CACHED // (asked.count(players) * rows.rows))):
+            some = leaves[group[part]]
+            edges = boxes[group[part], :players]
             bits = rows.boxes(edges.ravel()).reshape(*edges.shape, -1).astype(np.float64)
             differences = cover_differences_at(bits, shares[edges], asked)
             places = asked.places(block.edge_player[edges], block.n_players)

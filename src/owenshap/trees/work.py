@@ -98,7 +98,7 @@ def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatA
 def _distinct(block: Block) -> IntArray:
     """Distinct questions of each tree: symmetric trees ask the same at all nodes of a level."""
     inner = np.flatnonzero(block.inner)
-    tree = block.tree[inner] - block.trees.start
+    tree = block.tree[inner] - block.tree[0]
     width = len(block) + 1
     asked = np.sort(tree * width + block.question[inner])
     new = np.append(True, asked[1:] != asked[:-1])[: len(asked)]
