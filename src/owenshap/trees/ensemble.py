@@ -123,10 +123,9 @@ class TreeEnsemble:
         """Rows as they were given (m, n_features), or an error where they are no such table."""
         matrix = np.asarray(rows, np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
-            rule = f"be a table with {self.n_features} columns"
             raise InputError(
                 "rows",
-                rule,
+                f"be a table with {self.n_features} columns",
                 f"shape {matrix.shape}",
                 "Give the columns that the model was trained on",
             )

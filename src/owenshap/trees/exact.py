@@ -52,9 +52,11 @@ class TreeGame:
             np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
         )
         if players.shape != (ensemble.n_features,):
-            rule = f"name a player for each of {ensemble.n_features} columns"
             raise InputError(
-                "player_of", rule, f"shape {players.shape}", "Give one number per column"
+                "player_of",
+                f"name a player for each of {ensemble.n_features} columns",
+                f"shape {players.shape}",
+                "Give one number per column",
             )
         ensemble, sum_of_two = ensemble.second_of_two()
         matrix = None if background is None else ensemble.matrix(background)
@@ -226,8 +228,12 @@ def _shares(weights: object, count: int) -> FloatArray:
     if given.shape != (count,) or not (
         np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0
     ):
-        rule = f"be {count} numbers of at least 0 that are not all 0"
-        raise InputError("weights", rule, f"{given!r}", "Give one weight per row of the background")
+        raise InputError(
+            "weights",
+            f"be {count} numbers of at least 0 that are not all 0",
+            f"{given!r}",
+            "Give one weight per row of the background",
+        )
     return given / given.sum()
 
 

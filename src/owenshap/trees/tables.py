@@ -65,20 +65,16 @@ class Table:
         """
         flat = self.entries.ravel()
         for part in parts_of(self.target, LOOKUPS):
-            first, adding = self._adding(part)
+            target = self.target[part]
+            first = int(target[0])
+            begin = np.searchsorted(target, np.arange(first, target[-1] + 2))
+            ones = np.ones(len(target), self.entries.dtype)
+            adding = csr_array(
+                (ones, np.arange(len(target)), begin), shape=(len(begin) - 1, len(target))
+            )
             place = np.add(patterns[self.cell[part]], self.starts[part, None], dtype=np.intp)
-            given = adding @ flat.take(place)
-            total[first : first + adding.shape[0]] += given[:, : total.shape[1]]
-
-    def _adding(self, part: slice) -> tuple[int, csr_array]:
-        """The matrix that adds what some slots give to their targets, and the first of these."""
-        target = self.target[part]
-        first = int(target[0])
-        begin = np.searchsorted(target, np.arange(first, target[-1] + 2))
-        shape = (len(begin) - 1, len(target))
-        return first, csr_array(
-            (np.ones(len(target), self.entries.dtype), np.arange(len(target)), begin), shape=shape
-        )
+            given = np.asarray(adding @ flat.take(place))
+            total[first : first + len(begin) - 1] += given[:, : total.shape[1]]
 
 
 def histograms(
