@@ -60,6 +60,15 @@ class Block:
         Whether a node has children; is its parent's left child; is a leaf that adds something.
     player, edge_player : int (nodes,)
         The player whose value decides at a node, NONE at leaves; and at its parent, NONE at roots.
+    before : int (nodes,)
+        The last edge above each edge with the same player; NONE where there is none.
+    players, slot : int (nodes,)
+        How many distinct players were asked on the way to each node; the number of its edge's
+        player among them, in the order of their first splits.
+    question : int (nodes,)
+        The question of each node; NONE at leaves.
+    asking : int (questions,)
+        For each distinct question a node of the ensemble.
     """
 
     def __init__(self, ensemble: TreeEnsemble, trees: slice, player_of: IntArray) -> None:
@@ -97,6 +106,9 @@ class Block:
         feature = np.maximum(ensemble.feature.take(self.nodes), 0)
         self.player = np.where(self.inner, player_of.take(feature), NONE)
         self.edge_player = np.where(self.parent >= 0, self.player.take(self.parent), NONE)
+        self.before = self._before()
+        self.players, self.slot = self._numbered()
+        self.asking, self.question = self._asked()
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -119,9 +131,7 @@ class Block:
             live[self.parent[level][live[level]]] = True
         return live
 
-    @cached_property
-    def before(self) -> IntArray:
-        """The last edge above each edge with the same player; NONE where there is none."""
+    def _before(self) -> IntArray:
         before = np.full(len(self), NONE)
         waiting = np.flatnonzero(self.parent >= 0)
         above = self.parent.take(waiting)
@@ -134,17 +144,6 @@ class Block:
             above = self.parent.take(above.take(on))
         return before
 
-    @cached_property
-    def players(self) -> IntArray:
-        """How many distinct players were asked on the way to each node."""
-        return self._numbered[0]
-
-    @cached_property
-    def slot(self) -> IntArray:
-        """The number of each edge's player among its path's, in the order of their first splits."""
-        return self._numbered[1]
-
-    @cached_property
     def _numbered(self) -> tuple[IntArray, IntArray]:
         players = np.zeros(len(self), np.int64)
         slot = np.full(len(self), NONE)
@@ -174,18 +173,7 @@ class Block:
             flat[place] = np.maximum(flat.take(place), edge)  # numbers grow with the depth
             edge = above.take(inside)
 
-    @cached_property
-    def asking(self) -> IntArray:
-        """For each distinct question a node of the ensemble."""
-        return self._conditions[0]
-
-    @cached_property
-    def question(self) -> IntArray:
-        """The question of each node; NONE at leaves."""
-        return self._conditions[1]
-
-    @cached_property
-    def _conditions(self) -> tuple[IntArray, IntArray]:
+    def _asked(self) -> tuple[IntArray, IntArray]:
         inner = self.where(self.inner)
         if not len(inner):
             return inner, np.full(len(self), NONE)

@@ -140,6 +140,8 @@ def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
     missing_left = np.where(missing == 0, threshold >= 0, default_left) & ~categorical
     zero = (missing == 1) & ~categorical
     category_set, sets = _categories(trees, categorical, threshold)
+    # a forest of lightgbm's predicts the mean
+    averaged = max(1, count // per_iteration) if "average_output" in header else 1
     return TreeEnsemble(
         roots=trees.roots,
         left=trees.children("left_child"),
@@ -147,7 +149,7 @@ def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
         feature=trees.over_nodes("split_feature", -1, np.int64),
         threshold=threshold,
         missing_left=missing_left,
-        values=trees.values()[:, None] / _averaged(header, count),
+        values=trees.values()[:, None] / averaged,
         outputs=(np.arange(count) % per_iteration)[:, None],
         cover=trees.cover(),
         base=np.zeros(per_iteration),
@@ -156,13 +158,6 @@ def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
         zero_is_missing=zero if zero.any() else None,
         category_set=category_set,
         category_sets=sets,
-    )
-
-
-def _averaged(header: dict[str, str], trees: int) -> int:
-    """What a sum over trees is divided by: a forest of lightgbm's predicts the mean."""
-    return (
-        max(1, trees // int(header["num_tree_per_iteration"])) if "average_output" in header else 1
     )
 
 

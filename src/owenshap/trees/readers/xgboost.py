@@ -43,7 +43,9 @@ class XgboostReader(Reader):
         weights = boosting.get("weight_drop")
         stored = boosting["gbtree"]["model"] if weights is not None else boosting["model"]
         count = _trees_used(model, stored)
-        return _ensemble(stored, learner, count, weights, _missing(model))
+        given = getattr(model, "missing", None)
+        missing = np.nan if given is None else float(given)
+        return _ensemble(stored, learner, count, weights, missing)
 
     @classmethod
     def matrix(cls, model: Any, rows: Any) -> Any:
@@ -61,11 +63,6 @@ def _booster(model: Any) -> Any:
     if not model.__sklearn_is_fitted__():
         raise unreadable(model, "that is not fitted")
     return model.get_booster()
-
-
-def _missing(model: Any) -> float:
-    missing = getattr(model, "missing", None)
-    return np.nan if missing is None else float(missing)
 
 
 def _trees_used(model: Any, stored: dict[str, Any]) -> int:
