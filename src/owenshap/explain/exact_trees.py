@@ -293,9 +293,7 @@ class ExactTrees:
 
 
 def _of_game(game: TreeGame, matrix: FloatArray, levels: Levels | None, pairs: bool) -> FloatArray:
-    if pairs:
-        return game.interactions(matrix, levels)
-    return game.values(matrix) if levels is None else game.values_under(matrix, levels)
+    return game.interactions(matrix, levels) if pairs else game.values(matrix, levels)
 
 
 def _check_sooner(game: TreeGame, n_players: int) -> None:

@@ -4,10 +4,9 @@
 then has its values, with a background or, without one, by the trees' own cover.
 """
 
-from owenshap.trees.baselines import baseline_interactions, baseline_values
 from owenshap.trees.device import checked_device
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.exact import TreeGame
+from owenshap.trees.exact import TreeGame, baseline_interactions, baseline_values
 from owenshap.trees.products import Levels
 from owenshap.trees.readers import Reader, read, reader_of
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -32,7 +31,6 @@ class Label(IntEnum):
 NONE = Label.NONE.value
 
 
-@dataclass(frozen=True, eq=False)
 class Block:
     """Some trees of an ensemble, their nodes numbered from zero, depth by depth: at each depth the
     left children of the depth above, then the right ones. Nodes that no edge leads to are left out.
@@ -45,28 +43,72 @@ class Block:
         Which of its trees.
     player_of : int (n_features,)
         The player that each column belongs to.
+
+    Attributes
+    ----------
+    n_players : int
+        Players of the game, of which a block may have but some.
+    nodes, tree : int (nodes,)
+        The block's nodes in the ensemble, and the tree of each.
+    levels : list of slice
+        The nodes at each depth, roots first.
+    splits : list of (int array, slice, slice)
+        The inner nodes at each depth, roots first, and their left and right children.
+    roots, parent, left, right : int
+        NONE where there is no such node.
+    inner, is_left, worth : bool (nodes,)
+        Whether a node has children; is its parent's left child; is a leaf that adds something.
+    player, edge_player : int (nodes,)
+        The player whose value decides at a node, NONE at leaves; and at its parent, NONE at roots.
+    before : int (nodes,)
+        The last edge above each edge with the same player; NONE where there is none.
+    players, slot : int (nodes,)
+        How many distinct players were asked on the way to each node; the number of its edge's
+        player among them, in the order of their first splits.
+    question : int (nodes,)
+        The question of each node; NONE at leaves.
+    asking : int (questions,)
+        For each distinct question a node of the ensemble.
     """
 
-    ensemble: TreeEnsemble
-    trees: slice
-    player_of: IntArray
-
-    @cached_property
-    def _depths(self) -> list[IntArray]:
-        """The nodes of the ensemble at each depth, roots first."""
-        depths = [self.ensemble.roots[self.trees]]
+    def __init__(self, ensemble: TreeEnsemble, trees: slice, player_of: IntArray) -> None:
+        self.ensemble = ensemble
+        self.n_players = int(player_of.max(initial=-1)) + 1
+        depths = [ensemble.roots[trees]]
+        self.roots = np.arange(len(depths[0]))
+        self.levels = [slice(0, len(self.roots))]
+        self.splits: list[tuple[IntArray, slice, slice]] = []
         while True:
-            left = self.ensemble.left.take(depths[-1])
-            inner = np.flatnonzero(left >= 0)
+            children = ensemble.left.take(depths[-1])
+            inner = np.flatnonzero(children >= 0)
             if not len(inner):
-                return depths
-            right = self.ensemble.right.take(depths[-1].take(inner))
-            depths.append(np.concatenate([left.take(inner), right]))
-
-    @cached_property
-    def nodes(self) -> IntArray:
-        """The block's nodes in the ensemble."""
-        return np.concatenate(self._depths)
+                break
+            others = ensemble.right.take(depths[-1].take(inner))
+            depths.append(np.concatenate([children.take(inner), others]))
+            above = self.levels[-1]
+            left = slice(above.stop, above.stop + len(inner))
+            right = slice(left.stop, left.stop + len(inner))
+            self.splits.append((inner + above.start, left, right))
+            self.levels.append(slice(left.start, right.stop))
+        self.nodes = np.concatenate(depths)
+        self.parent = np.full(len(self), NONE)
+        self.left = np.full(len(self), NONE)
+        self.right = np.full(len(self), NONE)
+        for split, left, right in self.splits:
+            self.left[split] = np.arange(left.start, left.stop)
+            self.right[split] = np.arange(right.start, right.stop)
+            self.parent[left] = split
+            self.parent[right] = split
+        self.inner = self.left >= 0
+        self.is_left = self.left.take(self.parent) == np.arange(len(self))
+        self.tree = ensemble.tree_of.take(self.nodes)
+        self.worth = ~self.inner & ensemble.values[self.nodes].any(axis=1)
+        feature = np.maximum(ensemble.feature.take(self.nodes), 0)
+        self.player = np.where(self.inner, player_of.take(feature), NONE)
+        self.edge_player = np.where(self.parent >= 0, self.player.take(self.parent), NONE)
+        self.before = self._before()
+        self.players, self.slot = self._numbered()
+        self.asking, self.question = self._asked()
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -82,70 +124,6 @@ class Block:
         number[self.nodes - first] = np.arange(len(self))
         return number[number >= 0]
 
-    @cached_property
-    def n_players(self) -> int:
-        """Players of the game, of which a block may have but some."""
-        return int(self.player_of.max(initial=-1)) + 1
-
-    @cached_property
-    def roots(self) -> IntArray:
-        return np.arange(len(self._depths[0]))
-
-    @cached_property
-    def left(self) -> IntArray:
-        return self._child(self.is_left)
-
-    @cached_property
-    def right(self) -> IntArray:
-        return self._child(~self.is_left)
-
-    def _child(self, which: BoolArray) -> IntArray:
-        child = np.full(len(self), NONE)
-        edges = np.flatnonzero(which[len(self.roots) :]) + len(self.roots)
-        child[self.parent.take(edges)] = edges
-        return child
-
-    @cached_property
-    def inner(self) -> BoolArray:
-        return self.ensemble.left.take(self.nodes) >= 0
-
-    @cached_property
-    def worth(self) -> BoolArray:
-        """Whether a node is a leaf that adds something."""
-        return ~self.inner & self.ensemble.values[self.nodes].any(axis=1)
-
-    @cached_property
-    def tree(self) -> IntArray:
-        """The tree of each node, counted in the ensemble."""
-        return self.ensemble.tree_of.take(self.nodes)
-
-    @cached_property
-    def player(self) -> IntArray:
-        """The player whose value decides at a node; NONE at leaves."""
-        feature = self.ensemble.feature.take(self.nodes)
-        return np.where(self.inner, self.player_of.take(np.maximum(feature, 0)), NONE)
-
-    @cached_property
-    def levels(self) -> list[slice]:
-        """The nodes at each depth, roots first."""
-        edges = np.cumsum([0, *(len(each) for each in self._depths)]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(edges)]
-
-    @cached_property
-    def splits(self) -> list[tuple[IntArray, slice, slice]]:
-        """The inner nodes at each depth, roots first, and their left and right children."""
-        splits = []
-        for above, level in pairwise(self.levels):
-            inner = np.flatnonzero(self.inner[above]) + above.start
-            middle = level.start + len(inner)
-            splits.append((inner, slice(level.start, middle), slice(middle, level.stop)))
-        return splits
-
-    @cached_property
-    def depth(self) -> IntArray:
-        """How many edges lead to each node."""
-        return np.repeat(np.arange(len(self._depths)), [len(each) for each in self._depths])
-
     def leading_to(self, wanted: BoolArray) -> BoolArray:
         """Which nodes have a wanted leaf below, or are one."""
         live = wanted.copy()
@@ -153,30 +131,7 @@ class Block:
             live[self.parent[level][live[level]]] = True
         return live
 
-    @cached_property
-    def parent(self) -> IntArray:
-        parent = np.full(len(self), NONE)
-        for inner, left, right in self.splits:
-            parent[left] = inner
-            parent[right] = inner
-        return parent
-
-    @cached_property
-    def is_left(self) -> BoolArray:
-        """Whether a node is its parent's left child."""
-        is_left = np.zeros(len(self), np.bool_)
-        for _, left, _ in self.splits:
-            is_left[left] = True
-        return is_left
-
-    @cached_property
-    def edge_player(self) -> IntArray:
-        """The player of each edge; NONE at roots."""
-        return np.where(self.parent >= 0, self.player.take(self.parent), NONE)
-
-    @cached_property
-    def before(self) -> IntArray:
-        """The last edge above each edge with the same player; NONE where there is none."""
+    def _before(self) -> IntArray:
         before = np.full(len(self), NONE)
         waiting = np.flatnonzero(self.parent >= 0)
         above = self.parent.take(waiting)
@@ -189,17 +144,6 @@ class Block:
             above = self.parent.take(above.take(on))
         return before
 
-    @cached_property
-    def players(self) -> IntArray:
-        """How many distinct players were asked on the way to each node."""
-        return self._numbered[0]
-
-    @cached_property
-    def slot(self) -> IntArray:
-        """The number of each edge's player among its path's, in the order of their first splits."""
-        return self._numbered[1]
-
-    @cached_property
     def _numbered(self) -> tuple[IntArray, IntArray]:
         players = np.zeros(len(self), np.int64)
         slot = np.full(len(self), NONE)
@@ -229,9 +173,7 @@ class Block:
             flat[place] = np.maximum(flat.take(place), edge)  # numbers grow with the depth
             edge = above.take(inside)
 
-    @cached_property
-    def conditions(self) -> tuple[IntArray, IntArray]:
-        """For each distinct question a node of the ensemble; and the question of each node here."""
+    def _asked(self) -> tuple[IntArray, IntArray]:
         inner = self.where(self.inner)
         if not len(inner):
             return inner, np.full(len(self), NONE)
@@ -251,20 +193,6 @@ class Block:
         question[inner[order]] = np.cumsum(new) - 1
         return nodes[order[new]], question
 
-    def answers(self, matrix: FloatArray) -> ByteArray:
-        """Whether each row goes left, per question (questions, m), as 0 and 1."""
-        nodes, _ = self.conditions
-        columns = np.ascontiguousarray(matrix.T)
-        gaps = bool(np.isnan(columns).any())
-        feature = self.ensemble.feature[nodes]
-        answers = np.empty((len(nodes), len(matrix)), np.bool_)
-        step = max(1, CACHED // max(1, len(matrix)))
-        for start in range(0, len(nodes), step):
-            part = slice(start, start + step)
-            values = columns.take(feature[part], axis=0)
-            answers[part] = self.ensemble.goes_left(nodes[part, None], values, gaps)
-        return answers.view(np.uint8)
-
     def chain(self, edges: IntArray) -> list[IntArray]:
         """These edges and those before them, in turns: each turn follows on edges of earlier
         turns.
@@ -281,15 +209,21 @@ class Block:
     @cached_property
     def _turn(self) -> IntArray:
         """How many edges before each edge have the same player."""
-        turn = np.zeros(len(self), np.int64)
-        for level in self.levels[1:]:
-            before = self.before[level]
-            turn[level] = np.where(before >= 0, turn.take(before) + 1, 0)
-        return turn
+        turn = np.full(len(self) + 1, NONE)  # the last one stands for no edge
+        for level in self.levels:
+            turn[level] = turn.take(self.before[level]) + 1
+        return turn[:-1]
 
     def followed(self, matrix: FloatArray) -> Followed:
         """Where rows may go."""
-        return Followed(self, self.answers(matrix))
+        columns = np.ascontiguousarray(matrix.T)
+        gaps = bool(np.isnan(columns).any())
+        answers = np.empty((len(self.asking), len(matrix)), np.bool_)
+        for part in parts_of(self.asking, max(1, CACHED // max(1, len(matrix)))):
+            nodes = self.asking[part]
+            values = columns.take(self.ensemble.feature[nodes], axis=0)
+            answers[part] = self.ensemble.goes_left(nodes[:, None], values, gaps)
+        return Followed(self, answers.view(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,12 +251,11 @@ class Followed:
         edge, which stands for none. Bits beyond the rows mean nothing.
         """
         block = self.block
-        _, question = block.conditions
         some = self.answers if len(self.answers) else np.zeros((1, self.rows), np.uint8)
-        above = np.append(question.take(block.parent), NONE)
+        above = np.append(block.question.take(block.parent), NONE)
         inside = in_words(some).take(above, axis=0)
         inside[:-1] ^= np.where(block.is_left, np.uint64(0), ~np.uint64(0))[:, None]
-        inside[block.roots] = all_of(self.rows)
+        inside[block.roots] = in_words(np.ones((1, self.rows), np.uint8))
         inside[-1] = ~np.uint64(0)
         for level in block.levels[1:]:
             inside[level] &= inside.take(block.before[level], axis=0)
@@ -379,11 +312,6 @@ def out_of_words(words: IntArray, count: int) -> ByteArray:
     """So many bytes that are 0 or 1 of each line of words."""
     bits = np.unpackbits(words.view(np.uint8).reshape(-1))
     return bits.reshape(-1, WORD * words.shape[1])[:, :count]
-
-
-def all_of(count: int) -> IntArray:
-    """The words (words,) of so many rows, all of whose bits are set."""
-    return in_words(np.ones((1, count), np.uint8))[0]
 
 
 def counted(words: IntArray) -> IntArray:

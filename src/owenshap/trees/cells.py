@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from owenshap.support.arrays import WORKING, BoolArray, ByteArray, IntArray
-from owenshap.trees.boxes import NONE, Block, Followed
-from owenshap.trees.products import VALUES, Asked
+from owenshap.trees.boxes import NONE, Block, Followed, parts_of
+from owenshap.trees.products import Asked
 from owenshap.trees.work import (
     EXPECTED_ROWS,
-    CellWork,
     WalkWork,
     cell_work,
     own_bits,
@@ -119,10 +117,6 @@ class Plan:
         return block.where(block.worth & ~self.deep & enough)
 
     @cached_property
-    def _cell_of(self) -> IntArray:
-        return _cell_of(self.block, self.roots)
-
-    @cached_property
     def _prefix(self) -> IntArray:
         """The boxes of the paths to the cells' roots."""
         return self.block.boxes(self.roots)
@@ -143,64 +137,73 @@ class Plan:
 
     @cached_property
     def cells(self) -> list[Cells]:
-        """By number of bits, in parts."""
+        """By number of bits, in parts whose tables are not larger than PART."""
         block = self.block
         roots = self.roots
-        cell_of = self._cell_of
-        _, question = block.conditions
-        rank, count = _ranks(cell_of, question, len(roots))
+        cell_of = _cell_of(block, roots)
+        rank, count = _ranks(cell_of, block.question, len(roots))
         bits = block.players[roots] + count
-        place = np.full(len(block), NONE)
-        place[self._ordered] = np.arange(len(self._ordered))
-        leaves = self.leaves
-        care, ones = _literals(block, leaves, cell_of, roots, rank)
-        edges = block.boxes(leaves)
-        sources = _sources(
-            block,
-            roots,
-            self._prefix,
-            place,
-            len(self._ordered),
-            cell_of,
-            rank,
-            int(bits.max(initial=0)),
-        )
         own, own_slot = own_bits(block, roots)
         if not self.by_splits:
             own[:] = 0
+        sources = self._sources(cell_of, rank, int(bits.max(initial=0)))
         last = block.players[roots] - 1
         moved = np.flatnonzero(own == 2)  # the own player's box comes last of the path's
         first = sources[moved, own_slot[moved]]
         sources[moved, own_slot[moved]] = sources[moved, last[moved]]
         sources[moved, last[moved]] = first
-        used = np.unique(cell_of[leaves])
+        leaves = self.leaves
+        care, ones = _literals(block, leaves, cell_of, roots, rank)
+        edges = block.boxes(leaves)
+        of_leaf = cell_of[leaves]
+        used = np.unique(of_leaf)
         kind = np.column_stack([bits, own, ~block.inner[roots]])[used]
-        kinds = [used[(kind == each).all(axis=1)] for each in np.unique(kind, axis=0)]
-        parts = [
-            part for mine in kinds for part in _parts(mine, int(bits[mine[0]]), block, self.asked)
-        ]
         groups = []
-        for mine, of in zip(parts, _of_parts(parts, cell_of[leaves], len(roots)), strict=True):
-            first = mine[0]
-            groups.append(
-                Cells(
-                    int(bits[first]),
-                    sources[mine, : bits[first]],
-                    np.searchsorted(mine, cell_of[leaves[of]]),
-                    leaves[of],
-                    care[of],
-                    ones[of],
-                    edges[of],
-                    not block.inner[roots[first]],
-                    roots[mine],
-                    int(own[first]),
+        for each in np.unique(kind, axis=0):
+            width, own_width, alone = each.tolist()
+            alike = used[(kind == each).all(axis=1)]
+            entries = self.asked.count(width) * block.ensemble.values.shape[1] << width
+            for part in parts_of(alike, max(1, PART // entries)):
+                mine = alike[part]
+                of = np.flatnonzero(np.isin(of_leaf, mine))
+                groups.append(
+                    Cells(
+                        width,
+                        sources[mine, :width],
+                        np.searchsorted(mine, of_leaf[of]),
+                        leaves[of],
+                        care[of],
+                        ones[of],
+                        edges[of],
+                        bool(alone),
+                        roots[mine],
+                        own_width,
+                    )
                 )
-            )
         return groups
 
+    def _sources(self, cell_of: IntArray, rank: IntArray, width: int) -> IntArray:
+        """Where each bit of a cell's pattern comes from: boxes of the path first, then the
+        answers.
+        """
+        block = self.block
+        place = np.full(len(block), NONE)
+        place[self._ordered] = np.arange(len(self._ordered))
+        prefix = self._prefix
+        sources = np.zeros((len(prefix), max(width, prefix.shape[1])), np.int64)
+        sources[:, : prefix.shape[1]] = np.where(prefix >= 0, place[prefix], 0)
+        asking = np.flatnonzero(rank >= 0)
+        cell = cell_of[asking]
+        bit = block.players[self.roots[cell]] + rank[asking]
+        sources[cell, bit] = len(self._ordered) + block.question[asking]
+        return sources
 
-def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES) -> Plan:
+
+def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked) -> Plan:
     """The cheapest cells for the expected number of rows.
+
+    From the leaves up, each node gets the least work with tables alone, and the least work where a
+    walk comes by. From the roots down, the better of the two is taken.
 
     Parameters
     ----------
@@ -213,38 +216,8 @@ def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES
     asked : Asked
         What tables have.
     """
-    cells = cell_work(block, MOST_BITS, by_splits, asked)
-    roots, deep, once, per_row = _chosen(block, walking, cells)
-    entries = int(cells.entries[roots].sum())
-    return Plan(block, roots, deep, by_splits, asked, once, per_row, entries)
-
-
-def _parts(cells: IntArray, bits: int, block: Block, asked: Asked) -> list[IntArray]:
-    """Cells with so many bits in parts whose tables are not larger than PART."""
-    entries = asked.count(bits) * block.ensemble.values.shape[1] << bits
-    return np.split(cells, np.arange(0, len(cells), max(1, PART // entries))[1:])
-
-
-def _of_parts(parts: list[IntArray], cell_of: IntArray, cells: int) -> list[IntArray]:
-    """Which leaves, in their order, are in the cells of each part; cell_of (leaves,)."""
-    part_of = np.zeros(cells, np.int64)
-    for part, mine in enumerate(parts):
-        part_of[mine] = part
-    of_leaf = part_of[cell_of]
-    order = np.argsort(of_leaf, kind="stable")
-    begin = np.searchsorted(of_leaf[order], np.arange(len(parts) + 1)).tolist()
-    return [order[start:stop] for start, stop in pairwise(begin)]
-
-
-def _chosen(
-    block: Block, walking: WalkWork, cells: CellWork
-) -> tuple[IntArray, BoolArray, float, float]:
-    """Roots of the cells, leaves without a table, and the work, once and per row.
-
-    From the leaves up, each node gets the least work with tables alone, and the least work where a
-    walk comes by. From the roots down, the better of the two is taken.
-    """
-    cell = cells.total
+    of_tables, of_lookups, entries = cell_work(block, MOST_BITS, by_splits, asked)
+    cell = of_tables + EXPECTED_ROWS * of_lookups
     tables = cell.copy()
     walk = EXPECTED_ROWS * walking.leaf
     vain = EXPECTED_ROWS * walking.vain
@@ -265,9 +238,10 @@ def _chosen(
         free[level] &= come_by
         free[level] |= free.take(above) & split.take(above)
     roots = block.where(free & (tables == cell))
-    once = float(cells.once[roots].sum())
-    total = float(np.minimum(walk, tables)[block.roots].sum())
-    return roots, walked & ~block.inner, once, (total - once) / EXPECTED_ROWS
+    once = float(of_tables[roots].sum())
+    per_row = (float(np.minimum(walk, tables)[block.roots].sum()) - once) / EXPECTED_ROWS
+    deep = walked & ~block.inner
+    return Plan(block, roots, deep, by_splits, asked, once, per_row, int(entries[roots].sum()))
 
 
 def _cell_of(block: Block, roots: IntArray) -> IntArray:
@@ -289,27 +263,6 @@ def _ranks(cell_of: IntArray, question: IntArray, cells: int) -> tuple[IntArray,
     rank = np.full(len(cell_of), NONE)
     rank[asking] = which - first[cell_of[asking]]
     return rank, count
-
-
-def _sources(
-    block: Block,
-    roots: IntArray,
-    prefix: IntArray,
-    place: IntArray,
-    boxes: int,
-    cell_of: IntArray,
-    rank: IntArray,
-    width: int,
-) -> IntArray:
-    """Where each bit of a cell's pattern comes from: boxes of the path first, then the answers."""
-    sources = np.zeros((len(roots), max(width, prefix.shape[1])), np.int64)
-    sources[:, : prefix.shape[1]] = np.where(prefix >= 0, place[prefix], 0)
-    _, question = block.conditions
-    asking = np.flatnonzero(rank >= 0)
-    sources[cell_of[asking], block.players[roots][cell_of[asking]] + rank[asking]] = (
-        boxes + question[asking]
-    )
-    return sources
 
 
 def _literals(

@@ -134,14 +134,14 @@ class _Block:
         self._count = boxes + len(place)
         self._tables = [self._sent(table, boxes, place) for table in tables]
 
-    def _tensor(self, array: Any, dtype: Any = None) -> Any:
+    def _tensor(self, array: Any) -> Any:
         torch = needed("torch", extra="torch")
-        return torch.as_tensor(np.ascontiguousarray(array), dtype=dtype, device=self._device)
+        return torch.as_tensor(np.ascontiguousarray(array), device=self._device)
 
     def _asked(self, block: Block, boxes: int) -> tuple[IntArray, list[_Questions]]:
         """Where each question's answer lies among the bits, and the questions in that order."""
         whole = block.ensemble
-        nodes, _ = block.conditions
+        nodes = block.asking
         none = np.zeros(len(nodes), np.int64)
         is_set = none if whole.category_set is None else whole.category_set[nodes] >= 0
         zero = none if whole.zero_is_missing is None else whole.zero_is_missing[nodes]
@@ -175,37 +175,33 @@ class _Block:
 
     def _boxed(self, plan: Plan, place: IntArray) -> list[_Turn]:
         block = plan.block
-        _, question = block.conditions
         number = np.full(len(block), -1)
-        turns = []
+        turns: list[_Turn] = []
         start = 0
         for turn in plan.turns:
             stop = start + len(turn)
             number[turn] = np.arange(start, stop)
-            before = block.before[turn]
-            follows = len(turn) > 0 and before[0] >= 0
+            before = number[block.before[turn]]  # none in the first turn
             turns.append(
                 _Turn(
                     slice(start, stop),
-                    self._tensor(place[question[block.parent[turn]]]),
+                    self._tensor(place[block.question[block.parent[turn]]]),
                     self._tensor(~block.is_left[turn][:, None]),
-                    self._tensor(number[before]) if follows else None,
+                    self._tensor(before) if turns else None,
                 )
             )
             start = stop
         return turns
 
     def _sent(self, table: Table, boxes: int, place: IntArray) -> _Table:
-        torch = needed("torch", extra="torch")
-        given = table.cells.sources
-        moved = np.concatenate([np.arange(boxes), place])[given]
+        moved = np.concatenate([np.arange(boxes), place])[table.cells.sources]
         begin = np.searchsorted(table.target, np.arange(table.targets + 1))
         return _Table(
             self._tensor(moved.T),
-            self._tensor(table.cell, torch.int32),
-            self._tensor(table.starts, torch.int32),
+            self._tensor(table.cell.astype(np.int32)),
+            self._tensor(table.starts.astype(np.int32)),
             self._tensor(table.entries.ravel()),
-            self._tensor(begin, torch.int32),
+            self._tensor(begin.astype(np.int32)),
         )
 
     @property

@@ -123,10 +123,9 @@ class TreeEnsemble:
         """Rows as they were given (m, n_features), or an error where they are no such table."""
         matrix = np.asarray(rows, np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
-            rule = f"be a table with {self.n_features} columns"
             raise InputError(
                 "rows",
-                rule,
+                f"be a table with {self.n_features} columns",
                 f"shape {matrix.shape}",
                 "Give the columns that the model was trained on",
             )
@@ -163,27 +162,21 @@ class TreeEnsemble:
         code = np.where(known, np.nan_to_num(x), others).astype(np.int64)
         return self.category_sets[self.category_set[nodes], code]
 
-    def leaves(self, matrix: FloatArray, trees: slice = slice(None)) -> IntArray:
-        """The leaf that each row reaches in each of some trees (m, T), for rows from `matrix`."""
-        roots = self.roots[trees]
+    def leaves(self, matrix: FloatArray) -> IntArray:
+        """The leaf that each row reaches in each tree (m, T), for rows from `matrix`."""
         gaps = bool(np.isnan(matrix).any())
         cells = matrix.ravel()
-        node = np.tile(roots, len(matrix))
+        node = np.tile(self.roots, len(matrix))
         going = np.flatnonzero(self.left.take(node) >= 0)
-        first = going // max(1, len(roots)) * self.n_features  # cell of its row
-        here = node.take(going)
-        left = self.left.take(here)
+        first = going // max(1, self.n_trees) * self.n_features  # cell of its row
         while len(going):
+            here = node.take(going)
             goes_left = self.goes_left(here, cells.take(first + self.feature.take(here)), gaps)
-            here = np.where(goes_left, left, self.right.take(here))
-            left = self.left.take(here)
-            ended = np.flatnonzero(left < 0)
-            node[going.take(ended)] = here.take(ended)
-            inner = np.flatnonzero(left >= 0)
+            here = np.where(goes_left, self.left.take(here), self.right.take(here))
+            node[going] = here
+            inner = np.flatnonzero(self.left.take(here) >= 0)
             going = going.take(inner)
             first = first.take(inner)
-            here = here.take(inner)
-            left = left.take(inner)
         return node.reshape(len(matrix), -1)
 
     def predict(self, rows: object) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -14,9 +14,10 @@ from owenshap.support.arrays import USUAL_MEMORY, WORKING, FloatArray, IntArray
 from owenshap.trees.boxes import Block, parts_of
 from owenshap.trees.device import OnDevice, room_on
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.prepared import BLOCK_NODES, Prepared
-from owenshap.trees.products import VALUES, Asked, Levels
-from owenshap.trees.work import EXPECTED_ROWS, PER_SPLIT
+from owenshap.trees.pairs import Walk, add_own_values
+from owenshap.trees.prepared import BLOCK_NODES, ROWS, Prepared
+from owenshap.trees.products import VALUES, Asked, Levels, shapley_levels
+from owenshap.trees.work import EXPECTED_ROWS, PER_SPLIT, reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class TreeGame:
     memory: int
     device: str | None = None
     sum_of_two: float | None = None
+    _known: dict[Asked, list[Prepared]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -50,23 +52,23 @@ class TreeGame:
             np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
         )
         if players.shape != (ensemble.n_features,):
-            rule = f"name a player for each of {ensemble.n_features} columns"
             raise InputError(
-                "player_of", rule, f"shape {players.shape}", "Give one number per column"
+                "player_of",
+                f"name a player for each of {ensemble.n_features} columns",
+                f"shape {players.shape}",
+                "Give one number per column",
             )
         ensemble, sum_of_two = ensemble.second_of_two()
-        if background is None:
-            return cls(ensemble, None, None, players, memory, device, sum_of_two)
-        matrix = ensemble.matrix(background)
-        if not len(matrix):
+        matrix = None if background is None else ensemble.matrix(background)
+        if matrix is not None and not len(matrix):
             raise InputError(
                 "background",
                 "have at least one row",
                 "none",
                 "Leave it out for path-dependent values",
             )
-        weights = _shares(weights, len(matrix))
-        return cls(ensemble, matrix, weights, players, memory, device, sum_of_two)
+        shares = None if matrix is None or weights is None else _shares(weights, len(matrix))
+        return cls(ensemble, matrix, shares, players, memory, device, sum_of_two)
 
     @property
     def n_players(self) -> int:
@@ -104,10 +106,6 @@ class TreeGame:
         return self._known[asked]
 
     @cached_property
-    def _known(self) -> dict[Asked, list[Prepared]]:
-        return {}
-
-    @cached_property
     def work(self) -> float:
         """Predicted nanoseconds for a row, its share of the tables included; not by a clock.
 
@@ -119,17 +117,12 @@ class TreeGame:
     def sampled_work(self, evaluations: int) -> float:
         """Predicted nanoseconds that the model's own walks through its trees take for a row."""
         assert self.background is not None
-        return evaluations * len(self.background) * PER_SPLIT * self._splits
-
-    @cached_property
-    def _splits(self) -> float:
-        """Splits that a row comes by in all trees, where it goes either way as often."""
-        total = 0.0
+        splits = 0.0  # that a row comes by in all trees, where it goes either way as often
         for block in self.blocks:
             sizes = [level.stop - level.start for level in block.levels]
             for depth, (size, below) in enumerate(pairwise([*sizes, 0])):
-                total += depth * (size - below / 2) / 2**depth
-        return total
+                splits += depth * (size - below / 2) / 2**depth
+        return evaluations * len(self.background) * PER_SPLIT * splits
 
     @cached_property
     def base(self) -> FloatArray:
@@ -138,28 +131,24 @@ class TreeGame:
         base: FloatArray = self.ensemble.base + sum(means, np.zeros(self.ensemble.n_outputs))
         return base if self.sum_of_two is None else np.append(self.sum_of_two - base, base)
 
-    def values(self, rows: object) -> FloatArray:
-        """Shapley values (m, players, K)."""
-        if self.device is None:
-            return self.shaped(self._differences(rows, VALUES))
-        sent, device = self.on_device
-        values = self._of_both(device.values(self.ensemble.checked(rows)))
-        if all(each in sent and not each.plan.deep.any() for each in self.prepared):
-            return values
-        return values + self.shaped(self._differences(rows, VALUES, sent))
-
-    def values_under(self, rows: object, levels: Levels) -> FloatArray:
-        """Values (m, players, K) under another weight on levels than Shapley's.
+    def values(self, rows: object, levels: Levels | None = None) -> FloatArray:
+        """Shapley values (m, players, K), or those under another weight on levels.
 
         Parameters
         ----------
         rows : float (m, features)
             What is explained.
-        levels : callable
+        levels : callable, optional
             levels(degree) has nodes in [0, 1] and weights that integrate polynomials of this
             degree.
         """
-        return self.shaped(self._differences(rows, Asked(1, levels)))
+        if self.device is None or levels is not None:
+            return self.shaped(self._differences(rows, Asked(1, levels or shapley_levels)))
+        sent, device = self.on_device
+        values = self._of_both(device.values(self.ensemble.checked(rows)))
+        if all(each in sent and not each.plan.deep.any() for each in self.prepared):
+            return values
+        return values + self.shaped(self._differences(rows, VALUES, sent))
 
     def interactions(self, rows: object, levels: Levels | None = None) -> FloatArray:
         """What pairs of players add together (m, players, players, K).
@@ -172,11 +161,11 @@ class TreeGame:
         rows : float (m, features)
             What is explained.
         levels : callable, optional
-            The weight μ on levels, as for `values_under`; Shapley's if not given.
+            The weight μ on levels, as for `values`; Shapley's if not given.
         """
         matrix = self.ensemble.checked(rows)
-        values = self.values(matrix) if levels is None else self.values_under(matrix, levels)
-        asked = Asked.under(2, levels)
+        values = self.values(matrix, levels)
+        asked = Asked(2, levels or shapley_levels)
         cells = np.empty((len(matrix), *[self.n_players] * 2, values.shape[-1]))
         at_once = max(1, WORKING // (4 * cells.itemsize * max(1, cells[:1].size)))  # four copies
         for part in parts_of(matrix, at_once):
@@ -233,14 +222,79 @@ class TreeGame:
         return values if self.sum_of_two is None else np.concatenate([-values, values], axis=-1)
 
 
-def _shares(weights: object, count: int) -> FloatArray | None:
-    """Weights that sum to one; None where they are equal."""
-    if weights is None:
-        return None
+def _shares(weights: object, count: int) -> FloatArray:
+    """Weights that sum to one."""
     given: FloatArray = np.asarray(weights, np.float64)
     if given.shape != (count,) or not (
         np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0
     ):
-        rule = f"be {count} numbers of at least 0 that are not all 0"
-        raise InputError("weights", rule, f"{given!r}", "Give one weight per row of the background")
+        raise InputError(
+            "weights",
+            f"be {count} numbers of at least 0 that are not all 0",
+            f"{given!r}",
+            "Give one weight per row of the background",
+        )
     return given / given.sum()
+
+
+def baseline_values(
+    ensemble: TreeEnsemble,
+    rows: object,
+    baselines: object,
+    player_of: object = None,
+    levels: Levels | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Exact values of rows (m, players, K) against a baseline each, and base values (m, K): by
+    pairs of rows, there are no tables.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+        The model.
+    rows : float (m, features)
+        What is explained.
+    baselines : float (m, features)
+        The row that stands for absent players, row by row.
+    player_of : int (features,), optional
+        The player of each column; each column is a player if not given.
+    levels : callable, optional
+        Another weight on levels than Shapley's, as for `TreeGame.values`.
+    """
+    game = TreeGame.of(ensemble, baselines, None, player_of)
+    values = game.shaped(_against_own(game, rows, Asked(1, levels or shapley_levels)))
+    return values, ensemble.predict(game.background)
+
+
+def baseline_interactions(
+    ensemble: TreeEnsemble,
+    rows: object,
+    baselines: object,
+    player_of: object = None,
+    levels: Levels | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """What pairs of players add together (m, players, players, K), as `TreeGame.interactions`, and
+    base values (m, K), against a baseline each; parameters as for `baseline_values`.
+    """
+    game = TreeGame.of(ensemble, baselines, None, player_of)
+    values, base = baseline_values(ensemble, rows, baselines, player_of, levels)
+    pairs = _against_own(game, rows, Asked(2, levels or shapley_levels))
+    return game.with_diagonal(pairs, values), base
+
+
+def _against_own(game: TreeGame, rows: object, asked: Asked) -> FloatArray:
+    """What rows get against their own row of the background (targets, m)."""
+    matrix = game.ensemble.matrix(rows)
+    others = game.background
+    assert others is not None
+    if len(others) != len(matrix):
+        rule = f"have {len(matrix)} rows, as the rows have"
+        raise InputError("baselines", rule, len(others), "Give one per row")
+    targets = game.ensemble.n_outputs * asked.targets(game.n_players)
+    total = np.zeros((targets, len(matrix)))
+    for block in game.blocks:
+        wanted = ~block.inner & (block.players >= asked.order)
+        walk = Walk(block, wanted, reached(block, others), asked)
+        for part in parts_of(matrix, ROWS) if len(walk.leaves) else []:
+            own, other = (walk.ways(block.followed(each[part])) for each in (matrix, others))
+            add_own_values(walk, own, other, total[:, part])
+    return total

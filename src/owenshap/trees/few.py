@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from math import factorial
 
 import numpy as np
@@ -35,7 +35,6 @@ class Met:
     count: IntArray
 
 
-@dataclass(frozen=True, eq=False)
 class Few:
     """Some leaves of a block, ready for rows.
 
@@ -49,26 +48,36 @@ class Few:
         How much the background rows count, in whole numbers, and the unit.
     """
 
-    block: Block
-    leaves: IntArray
-    counted: Counted
-
-    @cached_property
-    def _by_players(self) -> IntArray:
-        """The leaves, those with most players first."""
-        return self.leaves[np.argsort(-self.block.players[self.leaves], kind="stable")]
-
-    @cached_property
-    def _players(self) -> IntArray:
-        return self.block.players[self._by_players]
-
-    @cached_property
-    def _boxes(self) -> IntArray:
-        return self.block.boxes(self._by_players)
+    def __init__(self, block: Block, leaves: IntArray, counted: Counted) -> None:
+        whole = block.ensemble
+        leaves = leaves[np.argsort(-block.players[leaves], kind="stable")]  # most players first
+        players = block.players[leaves]
+        scale = np.array([counted.scale(each) for each in range(SIZES)])[players]
+        self._players = players
+        self._unit = counted.unit
+        self._factors: FloatArray = (whole.values[block.nodes[leaves]] / scale[:, None]).T
+        self._boxes = block.boxes(leaves)
+        # the leaf and the bit of every player of every leaf, and its place in (leaves, slots)
+        self._leaf = np.repeat(np.arange(len(leaves)), players)
+        self._bit = np.arange(len(self._leaf)) - (np.cumsum(players) - players).take(self._leaf)
+        self._place = self._leaf * self._boxes.shape[1] + self._bit
+        player = block.edge_player.take(self._boxes.take(self._place))
+        self._targets = whole.n_outputs * block.n_players
+        self._adding = [
+            csc_array(
+                (
+                    np.ones(len(player), np.int64),
+                    outputs.take(self._leaf) * block.n_players + player,
+                    np.arange(len(player) + 1),
+                ),
+                shape=(self._targets, len(player)),
+            )
+            for outputs in whole.outputs[block.tree[leaves]].T
+        ]
 
     def _outside(self, rows: Followed) -> IntArray:
         """Whose boxes do not hold each row (leaves, m), a bit for each player."""
-        inside: IntArray = np.zeros((2, len(self.leaves), rows.rows), np.uint8)  # low byte, high
+        inside: IntArray = np.zeros((2, len(self._players), rows.rows), np.uint8)  # low byte, high
         for slot in reversed(range(self._boxes.shape[1])):
             some = inside[slot // 8, : np.count_nonzero(self._players > slot)]
             some += some
@@ -99,57 +108,24 @@ class Few:
             count = np.add.reduceat(counts.take(order.ravel()), start)
         return Met(leaf, ordered.ravel()[start], count.astype(np.uint16))
 
-    @cached_property
-    def _slots(self) -> tuple[IntArray, IntArray]:
-        """The leaf and the bit of every player of every leaf."""
-        leaf = np.repeat(np.arange(len(self._players)), self._players)
-        first = np.cumsum(self._players) - self._players
-        return leaf, np.arange(len(leaf)) - first.take(leaf)
-
-    @cached_property
-    def _place(self) -> IntArray:
-        """Where these are in an array (leaves, slots)."""
-        leaf, bit = self._slots
-        return leaf * self._boxes.shape[1] + bit
-
-    @cached_property
-    def _player(self) -> IntArray:
-        return self.block.edge_player.take(self._boxes.take(self._place))
-
-    @cached_property
-    def _factors(self) -> FloatArray:
-        """What sums are multiplied by (V, leaves)."""
-        values = self.block.ensemble.values[self.block.nodes[self._by_players]]
-        scale = np.array([self.counted.scale(each) for each in range(SIZES)])[self._players]
-        return (values / scale[:, None]).T
-
-    @cached_property
-    def _outputs(self) -> IntArray:
-        """The outputs that these speak of (V, leaves)."""
-        return self.block.ensemble.outputs[self.block.tree[self._by_players]].T
-
-    def values(
-        self, rows: Followed, background: Callable[[], Iterable[Met]], targets: int
-    ) -> IntArray:
+    def values(self, rows: Followed, background: Callable[[], Iterable[Met]]) -> IntArray:
         """What rows get (targets, m), in whole units."""
-        values = np.zeros((targets, rows.rows), np.int64)
-        if not len(self.leaves):
+        values = np.zeros((self._targets, rows.rows), np.int64)
+        if not len(self._players):
             return values
         outside = np.ascontiguousarray(self._outside(rows).T)
-        for part in parts_of(outside, max(1, WORKING // (16 * len(self._player)))):
-            values[:, part] = self._values(outside[part], background(), targets)
+        for part in parts_of(outside, max(1, WORKING // (16 * len(self._leaf)))):
+            values[:, part] = self._values(outside[part], background())
         return values
 
-    def _values(self, outside: IntArray, background: Iterable[Met], targets: int) -> IntArray:
+    def _values(self, outside: IntArray, background: Iterable[Met]) -> IntArray:
         """The same of rows outside of these boxes (m, leaves), whose sums have room at once."""
         sums = np.zeros((2, *outside.shape))
         without = np.zeros((*outside.shape, self._boxes.shape[1]))
         for met in background:
-            step = max(1, CACHED // len(met.leaf))
-            for start in range(0, len(outside), step):
-                some = slice(start, start + step)
+            for some in parts_of(outside, max(1, CACHED // len(met.leaf))):
                 self._add_met(met, outside[some], sums[:, some], without[some])
-        return self._given(outside, sums, without, targets)
+        return self._given(outside, sums, without)
 
     def _add_met(self, met: Met, outside: IntArray, sums: FloatArray, without: FloatArray) -> None:
         """Add to `first` and `outside` (2, m, leaves), and what of `first` is from background rows
@@ -157,7 +133,7 @@ class Few:
         """
         meets = np.flatnonzero((met.outside & outside.take(met.leaf, axis=1)) == 0)
         row, which = np.divmod(meets, len(met.leaf)) if len(outside) > 1 else (0, meets)
-        at = met.leaf.take(which) + row * len(self.leaves)  # in order
+        at = met.leaf.take(which) + row * len(self._players)  # in order
         bits = met.outside.take(which)
         counts = met.count.take(which)
         state = (self._players * SIZES + np.bitwise_count(outside)) * SIZES
@@ -178,24 +154,15 @@ class Few:
                 weights[0][:stop] * (bits[:stop] >> slot & 1), start[:few]
             )
 
-    def _given(
-        self, outside: IntArray, sums: FloatArray, without: FloatArray, targets: int
-    ) -> IntArray:
+    def _given(self, outside: IntArray, sums: FloatArray, without: FloatArray) -> IntArray:
         """What rows get (targets, m), in whole units."""
-        leaf, bit = self._slots
-        is_outside = (outside.take(leaf, axis=1) >> bit & 1).astype(np.bool_)
-        second = sums[0].take(leaf, axis=1)
+        is_outside = (outside.take(self._leaf, axis=1) >> self._bit & 1).astype(np.bool_)
+        second = sums[0].take(self._leaf, axis=1)
         second -= without.reshape(len(outside), -1).take(self._place, axis=1)
-        unit = self.counted.unit
-        values = np.zeros((targets, len(outside)), np.int64)
-        for factors, outputs in zip(self._factors, self._outputs, strict=True):
-            first, lost = rounded(sums, factors, unit).take(leaf, axis=2)
-            gained = first - rounded(second, factors.take(leaf), unit)
-            target = outputs.take(leaf) * self.block.n_players + self._player
-            adding = csc_array(
-                (np.ones(len(leaf), np.int64), target, np.arange(len(leaf) + 1)),
-                shape=(targets, len(leaf)),
-            )
+        values = np.zeros((self._targets, len(outside)), np.int64)
+        for factors, adding in zip(self._factors, self._adding, strict=True):
+            first, lost = rounded(sums, factors, self._unit).take(self._leaf, axis=2)
+            gained = first - rounded(second, factors.take(self._leaf), self._unit)
             values += adding @ np.where(is_outside, -lost, gained).T
         return values
 

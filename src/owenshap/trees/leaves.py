@@ -117,14 +117,10 @@ def leaf_sums(counts: FloatArray, players: int, counted: bool) -> FloatArray:
     """
     if not at_once(players):
         return _by_levels(counts, players, counted)
-    sums = np.empty((3, *counts.shape))
-    first, second, outside = sums
     by_first, by_outside = _matrices(players)
-    np.matmul(counts, by_first, out=first)
-    np.matmul(counts, by_outside, out=outside)
-    np.add(first, outside, out=second)
-    second -= _in_all(counts, players)
-    return sums
+    first = counts @ by_first
+    outside = counts @ by_outside
+    return np.stack([first, first + outside - _in_all(counts, players), outside])
 
 
 def _in_all(counts: FloatArray, players: int) -> FloatArray:

@@ -15,6 +15,7 @@ to two players is its value times ∫ q^(a−2) (1−q)^c of two members, −∫
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, cached_property
@@ -46,9 +47,10 @@ ASKED = (1 << LEVELS) - 1  # places of these levels
 PLACES = 2 * ASKED + 1  # and the level below
 
 
-@dataclass(frozen=True, eq=False)
 class Walk:
     """The part of a block that leads to some of its leaves.
+
+    Inner nodes are numbered from 0, then leaves; what leads nowhere is one leaf more, worth 0.
 
     Parameters
     ----------
@@ -62,73 +64,41 @@ class Walk:
         What leaves are asked for.
     """
 
-    block: Block
-    wanted: BoolArray
-    reached: FloatArray
-    asked: Asked = VALUES
-
-    @cached_property
-    def visits(self) -> float:
-        """How many leaves a pair comes to in a tree, about."""
-        return max(1.0, float(self.reached[self.leaves].sum()) / max(1, len(self.roots)))
-
-    @cached_property
-    def live(self) -> BoolArray:
-        return self.block.leading_to(self.wanted)
-
-    @cached_property
-    def inner(self) -> IntArray:
-        return self.block.where(self.live & self.block.inner)
-
-    @cached_property
-    def leaves(self) -> IntArray:
-        return self.block.where(self.wanted)
-
-    @cached_property
-    def _number(self) -> IntArray:
-        """Inner nodes from 0, then leaves; what leads nowhere is one leaf more."""
-        number = np.full(len(self.block), len(self.inner) + len(self.leaves))
+    def __init__(self, block: Block, wanted: BoolArray, reached: FloatArray, asked: Asked) -> None:
+        live = block.leading_to(wanted)
+        self.block = block
+        self.asked = asked
+        self.inner = block.where(live & block.inner)
+        self.leaves = block.where(wanted)
+        number = np.full(len(block), len(self.inner) + len(self.leaves))
         number[self.inner] = np.arange(len(self.inner))
         number[self.leaves] = np.arange(len(self.leaves)) + len(self.inner)
-        return number
+        self.roots = number[block.roots[live[block.roots]]]
+        self.below = self._below(number)
+        # leaves that a pair comes to in a tree, about
+        self.visits = max(1.0, float(reached[self.leaves].sum()) / max(1, len(self.roots)))
+        # more than members, or others, that a leaf may have: the state of a pair is a · most + c
+        self.most = int(block.players[self.leaves].max(initial=0)) + 1
+        self.players = block.player[self.inner]
+        self.outputs = block.ensemble.outputs[block.tree[self.inner]].T  # (V, inner nodes)
+        leaf_values = block.ensemble.values[block.nodes[self.leaves]]
+        nowhere = np.zeros((1, leaf_values.shape[1]))
+        self.values = np.append(leaf_values, nowhere, axis=0).T.copy()  # (V, leaves + 1)
 
-    @cached_property
-    def below(self) -> IntArray:
+    def _below(self, number: IntArray) -> IntArray:
         """The nodes at the places below each inner node (inner nodes, PLACES).
 
         Place 0 is the node itself; the children of place p are at 2p + 1 and 2p + 2.
         """
         count = len(self.inner)
         children = np.full((count + 1, 2), NONE)
-        children[:-1, 0] = self._number[self.block.left[self.inner]]
-        children[:-1, 1] = self._number[self.block.right[self.inner]]
+        children[:-1, 0] = number[self.block.left[self.inner]]
+        children[:-1, 1] = number[self.block.right[self.inner]]
         below = np.full((count, PLACES), NONE)
         below[:, 0] = np.arange(count)
-        for place in range(ASKED):
-            below[:, 2 * place + 1 : 2 * place + 3] = children[self._inner_or_none(below[:, place])]
+        for place in range(ASKED):  # what is no inner node has the last children, which are none
+            below[:, 2 * place + 1 : 2 * place + 3] = children[np.minimum(below[:, place], count)]
         return below
-
-    def _inner_or_none(self, nodes: IntArray) -> IntArray:
-        return np.where(nodes < len(self.inner), nodes, NONE)
-
-    @cached_property
-    def roots(self) -> IntArray:
-        return self._number[self.block.roots[self.live[self.block.roots]]]
-
-    @cached_property
-    def players(self) -> IntArray:
-        return self.block.player[self.inner]
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """Leaf values (V, leaves + 1), the last one zero."""
-        leaf_values = self.block.ensemble.values[self.block.nodes[self.leaves]]
-        return np.append(leaf_values, np.zeros((1, leaf_values.shape[1])), axis=0).T.copy()
-
-    @cached_property
-    def outputs(self) -> IntArray:
-        """The outputs (V, inner nodes) that a node's tree speaks of."""
-        return self.block.ensemble.outputs[self.block.tree[self.inner]].T
 
     def ways(self, rows: Followed) -> IntArray:
         """Where each row may go from the places below each inner node (m, inner nodes).
@@ -141,59 +111,32 @@ class Walk:
         ways[:-1] |= rows.boxes(self.block.left[self.inner])
         codes = ways[:-1].copy()
         for asked in range(1, ASKED):
-            codes |= ways[self._inner_or_none(self.below[:, asked])] << (2 * asked)
+            codes |= ways[np.minimum(self.below[:, asked], len(codes))] << (2 * asked)
         return np.ascontiguousarray(codes.T)
 
     @cached_property
-    def most(self) -> int:
-        """More than members, or others, that a leaf may have: the state of a pair is a · most +
-        c.
+    def factors(self) -> FloatArray:
+        """The weights of a leaf by state (order + 1, states): where all players that are asked for
+        are members, all but one, ..., none.
         """
-        return int(self.block.players[self.leaves].max(initial=0)) + 1
-
-    @cached_property
-    def factors(self) -> tuple[FloatArray, FloatArray]:
-        """The two weights of a leaf by state."""
-        if self.asked != VALUES:
-            return self._moment(1, 0), self._moment(0, 1)
-        members = np.arange(self.most)[:, None]
-        others = np.arange(self.most)[None, :]
-        beside = np.maximum(members + others, 1)
-        choices = _choices(2 * self.most)[beside, np.minimum(members, beside)]
-        shared = 1 / choices  # a! c! / (a+c)!
-        positive = np.where(members > 0, shared / np.maximum(members, 1), 0)
-        negative = np.where(others > 0, shared / np.maximum(others, 1), 0)
-        return positive.ravel(), negative.ravel()
-
-    @cached_property
-    def pair_factors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The weights of a leaf for two members, one and none, by state."""
-        return self._moment(2, 0), self._moment(1, 1), self._moment(0, 2)
-
-    def _moment(self, members: int, others: int) -> FloatArray:
-        """∫ q^(a − members) (1 − q)^(c − others) by state; 0 where there are fewer."""
-        moments = self.asked.moments(self.most)
-        factors = np.zeros((self.most, self.most))
-        factors[members:, others:] = moments[: self.most - members, : self.most - others]
-        return factors.ravel()
-
-
-def _choices(most: int) -> FloatArray:
-    """Pascal's triangle."""
-    triangle = np.zeros((most + 1, most + 1))
-    triangle[:, 0] = 1
-    for row in range(1, most + 1):
-        triangle[row, 1:] = triangle[row - 1, 1:] + triangle[row - 1, :-1]
-    return triangle
+        factors = np.zeros((self.asked.order + 1, self.most, self.most))
+        if self.asked == VALUES:
+            choices = np.ones((self.most, self.most))  # (a+c)! / (a! c!): Pascal's triangle
+            for members in range(1, self.most):
+                np.cumsum(choices[members - 1], out=choices[members])
+            factors[0, 1:] = 1 / choices[1:] / np.arange(1, self.most)[:, None]
+            factors[1] = factors[0].T
+        else:
+            moments = self.asked.moments(self.most)
+            for others, members in enumerate(reversed(range(len(factors)))):
+                factors[others, members:, others:] = moments[
+                    : self.most - members, : self.most - others
+                ]
+        return factors.reshape(len(factors), -1)
 
 
 def add_pair_values(
-    walk: Walk,
-    n_players: int,
-    rows: IntArray,
-    others: IntArray,
-    weights: FloatArray | None,
-    total: FloatArray,
+    walk: Walk, rows: IntArray, others: IntArray, weights: FloatArray | None, total: FloatArray
 ) -> None:
     """Add the values of rows to (targets, m), from all pairs of a row and a background row.
 
@@ -201,8 +144,6 @@ def add_pair_values(
     ----------
     walk : Walk
         The leaves that count.
-    n_players : int
-        Players of the game.
     rows, others : int (m, inner nodes), (b, inner nodes)
         The ways of the rows and of the background.
     weights : float (b,), optional
@@ -210,43 +151,27 @@ def add_pair_values(
     total : float (targets, m)
         What is added to.
     """
-    at_once = max(1, int(VISITS / walk.visits))
-    for start in range(0, len(others), at_once):
-        some = slice(start, start + at_once)
+    for some in parts_of(others, max(1, int(VISITS / walk.visits))):
         some_weights = None if weights is None else weights[some]
-        _add_all_pairs(walk, n_players, rows, others[some], some_weights, total)
+        # How many trees walk together must not depend on the rows: the order of additions follows.
+        per_row = len(others[some]) * walk.visits
+        trees = min(len(walk.roots), max(1, int(VISITS / (per_row * FEW_ROWS))))
+        step = max(1, int(VISITS / (per_row * trees)))
+        for together in parts_of(walk.roots, trees):
+            roots = walk.roots[together]
+            for part in parts_of(rows, step):
+                shape = (len(roots), len(rows[part]), len(others[some]))
+                root, row, other = (index.ravel() for index in np.indices(shape))
+                steps = _walked(walk, roots[root], row, other, rows[part], others[some])
+                _give_out(walk, steps, some_weights, total[:, part])
 
 
-def _add_all_pairs(
-    walk: Walk,
-    n_players: int,
-    rows: IntArray,
-    others: IntArray,
-    weights: FloatArray | None,
-    total: FloatArray,
-) -> None:
-    # How many trees walk together must not depend on the rows: the order of additions follows it.
-    per_row = len(others) * walk.visits
-    trees = min(len(walk.roots), max(1, int(VISITS / (per_row * FEW_ROWS))))
-    step = max(1, int(VISITS / (per_row * trees)))
-    for first in range(0, len(walk.roots), trees):
-        roots = walk.roots[first : first + trees]
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            shape = (len(roots), len(part), len(others))
-            root, row, other = (index.ravel() for index in np.indices(shape))
-            steps = _walked(walk, roots[root], row, other, part, others)
-            _give_out(walk, steps, weights, n_players, total[:, start : start + step])
-
-
-def add_own_values(
-    walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray
-) -> None:
+def add_own_values(walk: Walk, rows: IntArray, others: IntArray, total: FloatArray) -> None:
     """Add the values of rows to (targets, m), each from the pair with its own other row."""
     for part in parts_of(rows, max(1, int(VISITS / (len(walk.roots) * walk.visits)))):
         root, row = (index.ravel() for index in np.indices((len(walk.roots), len(rows[part]))))
         steps = _walked(walk, walk.roots[root], row, row, rows[part], others[part])
-        _give_out(walk, steps, None, n_players, total[:, part])
+        _give_out(walk, steps, None, total[:, part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,131 +276,77 @@ def _walked(
 
 
 def _give_out(
-    walk: Walk,
-    steps: list[_Step],
-    weights: FloatArray | None,
-    n_players: int,
-    total: FloatArray,
+    walk: Walk, steps: list[_Step], weights: FloatArray | None, total: FloatArray
 ) -> None:
     """From the last leaves up: add what those below each parting give to (targets, m)."""
-    if walk.asked.order == 1:
-        total += _given_out(walk, steps, weights, n_players, total.shape[1])
-    else:
-        _give_to_pairs(walk, steps, weights, n_players, total)
-
-
-def _given_out(
-    walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
-) -> FloatArray:
-    """What partings give to their players (targets, m)."""
-    total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
-    stretches = steps[-1].first + 2 * len(steps[-1].parted)
-    node = np.concatenate([step.node for step in steps])
-    row = np.concatenate([step.row for step in steps])
-    player_place = walk.players.take(node) * n_rows + row
-    for output, values in enumerate(walk.values):
-        amounts = np.concatenate(_amounts(walk, steps, values, weights, stretches))
-        place = player_place + (walk.outputs[output] * (n_players * n_rows)).take(node)
-        total += np.bincount(place, amounts, len(total))
-    return total.reshape(-1, n_rows)
-
-
-def _amounts(
-    walk: Walk, steps: list[_Step], values: FloatArray, weights: FloatArray | None, stretches: int
-) -> list[FloatArray]:
-    """What each parting gives to its player, step by step."""
-    positive, negative = walk.factors
-    up = np.empty(stretches)
-    down = np.empty(stretches)
-    amounts = []
-    for step in reversed(steps):
-        value = values.take(step.leaf)
-        if weights is not None:
-            value *= weights[step.other]
-        up[step.ended] = value * positive.take(step.state)
-        down[step.ended] = value * negative.take(step.state)
-        middle = step.first + len(step.parted)
-        end = middle + len(step.parted)
-        amounts.append(up[step.first : middle] - down[middle:end])
-        up[step.parted] = up[step.first : middle] + up[middle:end]
-        down[step.parted] = down[step.first : middle] + down[middle:end]
-    return amounts[::-1]
-
-
-def _give_to_pairs(
-    walk: Walk,
-    steps: list[_Step],
-    weights: FloatArray | None,
-    n_players: int,
-    total: FloatArray,
-) -> None:
-    """Add what leaves below each parting give to its player together with the player of each
-    parting above.
-    """
-    stretch = np.concatenate([step.parted for step in steps])
     node = np.concatenate([step.node for step in steps])
     row = np.concatenate([step.row for step in steps])
     player = walk.players.take(node)
-    above, is_row_side = _above(steps, len(stretch))
-    for output, values in enumerate(walk.values):
-        with_member, with_other = _pair_amounts(walk, steps, values, weights, len(above))
-        start = walk.outputs[output].take(node) * walk.asked.targets(n_players)
-        below = np.arange(len(stretch))
-        here = stretch
-        while len(below):
-            upper = above.take(here)
-            inside = np.flatnonzero(upper >= 0)
-            below = below.take(inside)
-            upper = upper.take(inside)
-            member = is_row_side.take(here.take(inside))
-            amount = np.where(member, with_member.take(below), with_other.take(below))
+    targets = walk.asked.targets(walk.block.n_players)
+    for outputs, values in zip(walk.outputs, walk.values, strict=True):
+        start = (outputs * targets).take(node)
+        amounts = _amounts(walk, steps, values, weights)
+        if walk.asked.order == 1:
+            place = (start + player) * total.shape[1] + row
+            total += np.bincount(place, amounts[0], total.size).reshape(total.shape)
+            continue
+        for below, upper, amount in _with_those_above(steps, amounts):
             one = player.take(below)
             two = player.take(upper)
-            place = np.minimum(one, two) * n_players + np.maximum(one, two) + start.take(below)
-            np.add.at(total, (place, row.take(below)), amount)
-            here = stretch.take(upper)
+            place = np.minimum(one, two) * walk.block.n_players + np.maximum(one, two)
+            np.add.at(total, (place + start.take(below), row.take(below)), amount)
 
 
-def _above(steps: list[_Step], partings: int) -> tuple[IntArray, BoolArray]:
-    """For each stretch the parting that it begins at, NONE where it begins at a root; and whether
-    it is on the row's side.
+def _amounts(
+    walk: Walk, steps: list[_Step], values: FloatArray, weights: FloatArray | None
+) -> FloatArray:
+    """What each parting gives to its player (order, partings); of pairs, with one above that must
+    be a member, and what it takes with one that must not be.
     """
-    stretches = steps[-1].first + 2 * len(steps[-1].parted)
-    above = np.full(stretches, NONE)
-    is_row_side = np.zeros(stretches, np.bool_)
-    number = np.arange(partings)
-    start = 0
-    for step in steps:
-        count = len(step.parted)
-        new = number[start : start + count]
-        above[step.first : step.first + count] = new
-        above[step.first + count : step.first + 2 * count] = new
-        is_row_side[step.first : step.first + count] = True
-        start += count
-    return above, is_row_side
-
-
-def _pair_amounts(
-    walk: Walk, steps: list[_Step], values: FloatArray, weights: FloatArray | None, stretches: int
-) -> tuple[FloatArray, FloatArray]:
-    """What each parting gives to its player with one above that must be a member, and with one that
-    must not be.
-    """
-    factors = walk.pair_factors
-    sums = np.empty((3, stretches))  # below each stretch: with two members, one, none
-    with_member: list[FloatArray] = []
-    with_other: list[FloatArray] = []
+    # below each stretch, by how many of the players are no members
+    sums = np.empty((len(walk.factors), steps[-1].first + 2 * len(steps[-1].parted)))
+    amounts: list[FloatArray] = []
     for step in reversed(steps):
         value = values.take(step.leaf)
         if weights is not None:
             value *= weights[step.other]
-        for below, factor in zip(sums, factors, strict=True):
+        for below, factor in zip(sums, walk.factors, strict=True):
             below[step.ended] = value * factor.take(step.state)
         middle = step.first + len(step.parted)
-        end = middle + len(step.parted)
         of_row = sums[:, step.first : middle]
-        of_other = sums[:, middle:end]
-        with_member.append(of_row[0] - of_other[1])
-        with_other.append(of_other[2] - of_row[1])
-        sums[:, step.parted] = of_row + of_other
-    return np.concatenate(with_member[::-1]), np.concatenate(with_other[::-1])
+        of_other = sums[:, middle : middle + len(step.parted)]
+        amounts.append(of_row[:-1] - of_other[1:])
+        for below, both in zip(sums, of_row + of_other, strict=True):
+            below[step.parted] = both
+    return np.concatenate(amounts[::-1], axis=1)
+
+
+def _with_those_above(
+    steps: list[_Step], amounts: FloatArray
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Partings, for each the next one above, then the one above that, ..., and what both get."""
+    above = [np.full(steps[0].first, NONE)]  # the parting that each stretch begins at
+    is_row_side = [np.zeros(steps[0].first, np.bool_)]
+    partings = 0
+    for step in steps:
+        new = np.arange(partings, partings + len(step.parted))
+        above += [new, new]
+        is_row_side += [np.ones(len(new), np.bool_), np.zeros(len(new), np.bool_)]
+        partings += len(new)
+    parted_from = np.concatenate(above)
+    member = np.concatenate(is_row_side)
+    stretch = np.concatenate([step.parted for step in steps])
+    below = np.arange(partings)
+    here = stretch
+    while len(below):
+        upper = parted_from.take(here)
+        inside = np.flatnonzero(upper >= 0)
+        below = below.take(inside)
+        upper = upper.take(inside)
+        with_member = member.take(here.take(inside))
+        yield (
+            below,
+            upper,
+            np.where(with_member, amounts[0].take(below), -amounts[1].take(below)),
+        )
+        here = stretch.take(upper)

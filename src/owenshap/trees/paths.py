@@ -9,15 +9,13 @@ sum only; the part that an earlier edge of the same player claims is taken back 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block, Followed
+from owenshap.trees.boxes import Block, Followed, parts_of
 from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.products import Asked, cover_differences_at
 
@@ -37,9 +35,11 @@ def cover_shares(block: Block) -> FloatArray:
     return shares
 
 
-@dataclass(frozen=True, eq=False)
 class Passes:
     """The part of a block that leads to some of its leaves, for passes down and up.
+
+    Its nodes lie depth by depth, at each depth the inner ones first. The place behind the last one
+    stands for others and for none.
 
     Parameters
     ----------
@@ -51,49 +51,36 @@ class Passes:
         The product of the cover shares of each edge's player down to it.
     """
 
-    block: Block
-    wanted: BoolArray
-    shares: FloatArray
-
-    @cached_property
-    def order(self) -> IntArray:
-        """Nodes with a wanted leaf below, depth by depth, at each depth the inner ones first."""
-        live = self.block.leading_to(self.wanted)
-        kept = np.flatnonzero(live)
-        leaves_last = 2 * self.block.depth[kept] + ~self.block.inner[kept]
-        return kept[np.argsort(leaves_last, kind="stable")]
-
-    @cached_property
-    def depths(self) -> list[slice]:
-        """Where the nodes of each depth lie, roots first."""
-        depth = self.block.depth[self.order]
-        edges = np.searchsorted(depth, np.arange(depth.max(initial=NONE) + 2))
-        return [slice(start, stop) for start, stop in pairwise(edges.tolist())]
-
-    @cached_property
-    def _place(self) -> IntArray:
-        """Where a node lies in the order; for others and for none, the place behind the last."""
-        place = np.full(len(self.block) + 1, len(self.order))
+    def __init__(self, block: Block, wanted: BoolArray, shares: FloatArray) -> None:
+        live = block.leading_to(wanted)
+        kept = [np.flatnonzero(live[level]) + level.start for level in block.levels]
+        leaves_last = [each[np.argsort(~block.inner[each], kind="stable")] for each in kept]
+        edges = np.cumsum([0, *(len(each) for each in kept)]).tolist()
+        self.block = block
+        self.order = np.concatenate(leaves_last)
+        self.depths = [slice(start, stop) for start, stop in pairwise(edges)]
+        place = np.full(len(block) + 1, len(self.order))
         place[self.order] = np.arange(len(self.order))
-        return place
-
-    @cached_property
-    def parent(self) -> IntArray:
-        return self._place[self.block.parent[self.order]]
-
-    @cached_property
-    def children(self) -> tuple[IntArray, IntArray]:
-        return self._place[self.block.left[self.order]], self._place[self.block.right[self.order]]
-
-    @cached_property
-    def inner(self) -> BoolArray:
-        return self.block.inner[self.order]
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """Leaf values (V, places), zero at inner nodes."""
-        values = self.block.ensemble.values[self.block.nodes[self.order]]
-        return np.where(self.inner[:, None], 0.0, values).T
+        self.parent = place[block.parent[self.order]]
+        self.left = place[block.left[self.order]]
+        self.right = place[block.right[self.order]]
+        self.inner = block.inner[self.order]
+        values = block.ensemble.values[block.nodes[self.order]]
+        self.values = np.where(self.inner[:, None], 0.0, values).T  # of leaves (V, places)
+        most = int(block.players[wanted].max(initial=0))
+        self.factors = [
+            self._factors(np.maximum(shares, LEAST_SHARE), level, weight)
+            for level, weight in zip(*levels(most), strict=True)
+        ]
+        # the matrices that add what edges give to the targets, by output
+        edges = np.arange(self.depths[0].stop, len(self.order))
+        whole = block.ensemble
+        outputs = whole.outputs[block.tree[self.order[edges]]] * block.n_players
+        target = outputs + block.edge_player[self.order[edges], None]
+        shape = (whole.n_outputs * block.n_players, len(self.order))
+        self.adding = [
+            csr_array((np.ones(len(edges)), (each, edges)), shape=shape) for each in target.T
+        ]
 
     def cases(self, rows: Followed) -> IntArray:
         """Where each edge and row finds its factors (places, m), of three per edge: the row left
@@ -102,19 +89,12 @@ class Passes:
         case = rows.boxes(self.order) + rows.boxes(self.block.before[self.order])
         return np.add(case, 3 * np.arange(len(self.order))[:, None], dtype=np.intp)
 
-    @cached_property
-    def factors(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Per level, by edge and case: the step of products, and the part that the player gets."""
-        most = int(self.block.players[self.wanted].max(initial=0))
-        return [
-            self._factors(float(level), float(weight))
-            for level, weight in zip(*levels(most), strict=True)
-        ]
-
-    def _factors(self, level: float, weight: float) -> tuple[FloatArray, FloatArray]:
+    def _factors(
+        self, shares: FloatArray, level: float, weight: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """At a level, by edge and case: the step of products, and the part that the player gets."""
         before = self.block.before[self.order]
         first = before < 0
-        shares = np.maximum(self.shares, LEAST_SHARE)
         out = (1 - level) * shares
         within = level + out
         ratio = (1 - shares) / within
@@ -128,45 +108,30 @@ class Passes:
         )
         return steps.ravel(), weight * gains.ravel()
 
-    def adding(self, output: int) -> csr_array:
-        """The matrix that adds what edges give to the targets."""
-        edges = np.flatnonzero(self.block.parent[self.order] >= 0)
-        nodes = self.order[edges]
-        outputs = self.block.ensemble.outputs[self.block.tree[nodes], output]
-        target = outputs * self.block.n_players + self.block.edge_player[nodes]
-        shape = (self.block.n_players * self.block.ensemble.n_outputs, len(self.order))
-        return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)
-
 
 def add_path_values(passes: Passes, rows: Followed, total: FloatArray) -> None:
     """Add the values of rows to (targets, m)."""
     case = passes.cases(rows)
     gained = np.zeros((len(passes.values), *case.shape))
     for steps, gains in passes.factors:
-        product = _products(passes, steps.take(case))
+        product = steps.take(case)
+        product[passes.depths[0]] = 1  # roots take no step
+        for depth in passes.depths[1:]:
+            product[depth] *= product[passes.parent[depth]]
         of_edge = gains.take(case)
         for gain, values in zip(gained, passes.values, strict=True):
             gain += of_edge * _sums_below(passes, product, values)[:-1]  # noqa: PLW2901
-    for output, gain in enumerate(gained):
-        total += passes.adding(output) @ gain
-
-
-def _products(passes: Passes, steps: FloatArray) -> FloatArray:
-    """The product of all steps down to each place, in place of the steps; roots take none."""
-    steps[passes.depths[0]] = 1
-    for depth in passes.depths[1:]:
-        steps[depth] *= steps[passes.parent[depth]]
-    return steps
+    for adding, gain in zip(passes.adding, gained, strict=True):
+        total += adding @ gain
 
 
 def _sums_below(passes: Passes, product: FloatArray, values: FloatArray) -> FloatArray:
     """Sums over the leaves below each place of products times values; zero in one more place."""
     sums = np.zeros((len(product) + 1, product.shape[1]))
     np.multiply(product, values[:, None], out=sums[:-1])
-    left, right = passes.children
     for depth in reversed(passes.depths):
         inner = slice(depth.start, depth.start + int(passes.inner[depth].sum()))
-        sums[inner] = sums[left[inner]] + sums[right[inner]]
+        sums[inner] = sums[passes.left[inner]] + sums[passes.right[inner]]
     return sums
 
 
@@ -199,15 +164,12 @@ def add_cover_differences(
     whole = block.ensemble
     targets = asked.targets(block.n_players)
     leaves = block.where(wanted & (block.players >= asked.order))
-    if not len(leaves):
-        return
     boxes = block.boxes(leaves)
     for players in np.unique(block.players[leaves]).tolist():
         group = np.flatnonzero(block.players[leaves] == players)
-        step = max(1, CACHED // (asked.count(players) * rows.rows))
-        for start in range(0, len(group), step):
-            some = leaves[group[start : start + step]]
-            edges = boxes[group[start : start + step], :players]
+        for part in parts_of(group, max(1, CACHED // (asked.count(players) * rows.rows))):
+            some = leaves[group[part]]
+            edges = boxes[group[part], :players]
             bits = rows.boxes(edges.ravel()).reshape(*edges.shape, -1).astype(np.float64)
             differences = cover_differences_at(bits, shares[edges], asked)
             places = asked.places(block.edge_player[edges], block.n_players)

@@ -19,7 +19,7 @@ from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import Passes, add_cover_differences, add_path_values, cover_shares
 from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.tables import Entries, Table, histograms, interventional, path_dependent
-from owenshap.trees.work import PER_ENTRY, pair_work, path_work, reached, some_of
+from owenshap.trees.work import PER_ENTRY, pair_work, path_work, reached
 
 BLOCK_NODES = CACHED // 4  # of a block of trees: four numbers of each stay close to a core
 # looked up at a time, whose bits take an eighth of the working memory; fewer where a single tree is
@@ -92,7 +92,7 @@ class Prepared:
         self._rows_so_far += count
         if self._sooner_without(self._rows_so_far if self.kept else count):
             for part, followed in rows:
-                total[:, part] += self.few.values(followed, self._met, len(total))
+                total[:, part] += self.few.values(followed, self._met)
         elif self.kept:
             if self._tables is None:
                 self._tables = self._made(self.plan.cells)
@@ -140,12 +140,11 @@ class Prepared:
 
     @cached_property
     def counted(self) -> Counted:
-        assert self.background is not None
         unit = unit_of(float(self.block.ensemble.largest.max(initial=0)))
         if self._counts is not None:
             return Counted(int(self._counts.sum()), True, unit)
         whole = self.weights is None
-        return Counted(len(self.background) if whole else 1, whole, unit)
+        return Counted(len(self._background.matrix) if whole else 1, whole, unit)
 
     @cached_property
     def few(self) -> Few:
@@ -153,12 +152,11 @@ class Prepared:
 
     def _met(self) -> Iterable[Met]:
         """What leaves know of the background, some rows at a time; kept where these are all."""
-        return self._kept_met if len(self._kept_met) == 1 else self._all_met()
+        return self._kept_met if len(self._background.matrix) <= self.rows else self._all_met()
 
     @cached_property
     def _kept_met(self) -> list[Met]:
-        assert self.background is not None
-        return [*self._all_met()] if len(self.background) <= self.rows else []
+        return [*self._all_met()]
 
     def _all_met(self) -> Iterator[Met]:
         for rows, followed in self._background:
@@ -179,7 +177,11 @@ class Prepared:
         """What the block's trees give where all players are absent (K,)."""
         block = self.block
         leaves = block.where(~block.inner)
-        reached = self._cover_of(leaves) if self.background is None else self._background_at(leaves)
+        if self.background is None:
+            boxes = block.boxes(leaves)
+            reached = np.where(boxes >= 0, self.shares[boxes], 1.0).prod(axis=1)
+        else:
+            reached = self._background_at(leaves)
         values = block.ensemble.values[block.nodes[leaves]]
         mean = np.zeros(block.ensemble.n_outputs)
         np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
@@ -195,17 +197,13 @@ class Prepared:
         deep = np.zeros((targets, rows.rows))
         if self.background is not None:
             ways = (self.walk.ways(rows), self.background_ways)
-            add_pair_values(self.walk, block.n_players, *ways, self.weights, deep)
+            add_pair_values(self.walk, *ways, self.weights, deep)
             return deep if self.weights is not None else deep / len(self.background)
         if self.asked == VALUES:
             add_path_values(self.passes, rows, deep)
         else:
             add_cover_differences(block, self.plan.deep, self.shares, rows, self.asked, deep)
         return deep
-
-    def _cover_of(self, leaves: IntArray) -> FloatArray:
-        boxes = self.block.boxes(leaves)
-        return np.where(boxes >= 0, self.shares[boxes], 1.0).prod(axis=1)
 
     def _background_at(self, leaves: IntArray) -> FloatArray:
         """The background's weight at each leaf."""
@@ -226,12 +224,7 @@ class Prepared:
     @cached_property
     def reached(self) -> FloatArray:
         """The share of pairs that come to each node, about."""
-        assert self.background is not None
-        some = some_of(len(self.background))
-        if len(self.background) > self.rows:
-            return reached(self.block, self.block.followed(self.background[some]))
-        (_, followed), *_ = self._background
-        return reached(self.block, followed, some)
+        return reached(self.block, self._background.matrix)
 
     @cached_property
     def passes(self) -> Passes:

@@ -46,11 +46,6 @@ class Asked:
     order: int
     levels: Levels = shapley_levels
 
-    @classmethod
-    def under(cls, order: int, levels: Levels | None) -> Asked:
-        """With a weight on levels, Shapley's if there is none."""
-        return cls(order) if levels is None else cls(order, levels)
-
     def count(self, players: int) -> int:
         """How many differences so many players have."""
         return players if self.order == 1 else players * (players - 1) // 2
@@ -132,10 +127,7 @@ def _by_group(patterns: FloatArray, players: int, group: tuple[int, ...]) -> Flo
 def _flipped(table: FloatArray, order: int) -> FloatArray:
     """D in the first places: bit 0 becomes 1, bit 1 becomes −0."""
     for axis in range(1, order + 1):
-        table = np.flip(table, axis).copy()
-        first = [slice(None)] * table.ndim
-        first[axis] = slice(0, 1)
-        table[tuple(first)] *= -1
+        table = np.stack([-table.take(1, axis), table.take(0, axis)], axis)
     return table
 
 

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from owenshap.support.arrays import CACHED, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block
+from owenshap.trees.boxes import NONE, Block, parts_of
 from owenshap.trees.cells import Cells
 from owenshap.trees.leaves import (
     Counted,
@@ -64,22 +64,17 @@ class Table:
         many of these rows as there is room for.
         """
         flat = self.entries.ravel()
-        for start in range(0, len(self.target), LOOKUPS):
-            part = slice(start, start + LOOKUPS)
-            first, adding = self._adding(part)
+        for part in parts_of(self.target, LOOKUPS):
+            target = self.target[part]
+            first = int(target[0])
+            begin = np.searchsorted(target, np.arange(first, target[-1] + 2))
+            ones = np.ones(len(target), self.entries.dtype)
+            adding = csr_array(
+                (ones, np.arange(len(target)), begin), shape=(len(begin) - 1, len(target))
+            )
             place = np.add(patterns[self.cell[part]], self.starts[part, None], dtype=np.intp)
-            given = adding @ flat.take(place)
-            total[first : first + adding.shape[0]] += given[:, : total.shape[1]]
-
-    def _adding(self, part: slice) -> tuple[int, csr_array]:
-        """The matrix that adds what some slots give to their targets, and the first of these."""
-        target = self.target[part]
-        first = int(target[0])
-        begin = np.searchsorted(target, np.arange(first, target[-1] + 2))
-        shape = (len(begin) - 1, len(target))
-        return first, csr_array(
-            (np.ones(len(target), self.entries.dtype), np.arange(len(target)), begin), shape=shape
-        )
+            given = np.asarray(adding @ flat.take(place))
+            total[first : first + len(begin) - 1] += given[:, : total.shape[1]]
 
 
 def histograms(
@@ -169,9 +164,8 @@ def _table(
     for players in np.unique(players_of).tolist():
         group = np.flatnonzero(players_of == players)
         count = asked.count(players)
-        step = max(1, CACHED // (count << cells.bits))
-        for start in range(0, len(group), step):
-            leaves = group[start : start + step]
+        for part in parts_of(group, max(1, CACHED // (count << cells.bits))):
+            leaves = group[part]
             maps = _maps(cells, leaves, players)
             for output, table in enumerate(tables(leaves, players, maps)):
                 _add(entries, slot[leaves, :count, output], _spread(table, maps))
@@ -184,13 +178,11 @@ def _of_leaves(
 ) -> Table:
     """The same where each cell is one leaf."""
     outputs = block.ensemble.outputs[block.tree[cells.leaves]]
-    count = len(cells.leaves)
+    every = np.arange(len(outputs))
     per_leaf = asked.count(cells.bits)
-    entries = np.empty((count, outputs.shape[1], per_leaf, 1 << cells.bits), dtype)
-    step = max(1, CACHED // (per_leaf << cells.bits))
-    for start in range(0, count, step):
-        leaves = np.arange(start, min(start + step, count))
-        entries[leaves] = tables(leaves, cells.bits, None).swapaxes(0, 1)
+    entries = np.empty((*outputs.shape, per_leaf, 1 << cells.bits), dtype)
+    for part in parts_of(every, max(1, CACHED // (per_leaf << cells.bits))):
+        entries[part] = tables(every[part], cells.bits, None).swapaxes(0, 1)
     player = block.edge_player[cells.edges[:, : cells.bits]]
     return _joined(block, cells, entries, outputs, player, asked)
 
@@ -228,9 +220,7 @@ def _by_splits(block: Block, cells: Cells, counts: FloatArray, counted: Counted)
     outputs = whole.outputs[block.tree[cells.roots]]
     count, width = outputs.shape
     entries = np.empty((count, width, others + 1, 1 << cells.own, 1 << others), np.int64)
-    step = max(1, CACHED // (others + 1 << cells.bits))
-    for start in range(0, count, step):
-        some = slice(start, start + step)
+    for some in parts_of(outputs, max(1, CACHED // (others + 1 << cells.bits))):
         of_states = counts[some].reshape(-1, 2, cells.own, 1 << others)  # answers, boxes
         by_leaf = [of_states[:, 0, -1], of_states[:, 1, -1]]
         if cells.own == 2:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.trees.boxes import WORD, Block, Followed, counted, in_words
+from owenshap.trees.boxes import WORD, Block, counted, in_words
 from owenshap.trees.products import VALUES, Asked
 
 EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and thousands
@@ -23,30 +23,6 @@ PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
 PER_END = 40.0  # of a pair of rows that comes to a leaf, or to a node with tables below alone
 PER_VISIT = 10.0  # of a pair at an inner node; of a row and a level, where cover is followed
 PER_SPLIT = 2.0  # of a row in the model's own prediction: xgboost's takes 1 to 3
-
-
-@dataclass(frozen=True, eq=False)
-class CellWork:
-    """What a cell costs with each node as its root (nodes,).
-
-    Parameters
-    ----------
-    once : float (nodes,)
-        For its table; infinity where a cell would have too many bits.
-    per_row : float (nodes,)
-        For look-ups.
-    entries : float (nodes,)
-        Of its table, per output, at most.
-    """
-
-    once: FloatArray
-    per_row: FloatArray
-    entries: FloatArray
-
-    @property
-    def total(self) -> FloatArray:
-        """For the expected rows."""
-        return self.once + EXPECTED_ROWS * self.per_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +57,13 @@ def own_bits(block: Block, nodes: IntArray) -> tuple[IntArray, IntArray]:
     return np.where(split, 2 - new, 0), slot
 
 
-def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALUES) -> CellWork:
-    """What a cell costs with each node as its root, up to so many bits."""
+def cell_work(
+    block: Block, most_bits: int, by_splits: bool, asked: Asked
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What a cell costs with each node as its root (nodes,): once, for its table, infinity where it
+    would have more bits than these; for each row's look-ups; the table's entries per output, at
+    most.
+    """
     questions, leaves, transform = _below(block, most_bits)
     bits = block.players + questions
     small = np.minimum(bits, most_bits)
@@ -96,11 +77,8 @@ def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALU
         steps = np.exp2(others) * (1 + others * others / 4) * (1 + width) * PER_STEP
         by_split = (others + 1) * patterns * width * PER_OWN_ENTRY + steps
         table = np.where(own > 0, by_split, table)
-    return CellWork(
-        np.where(bits <= most_bits, table, np.inf),
-        small + counts * width * PER_LOOKUP,  # a bit of a row's pattern takes 1
-        counts * patterns,
-    )
+    once = np.where(bits <= most_bits, table, np.inf)
+    return once, small + counts * width * PER_LOOKUP, counts * patterns  # a bit takes 1
 
 
 def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -119,16 +97,15 @@ def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatA
 
 def _distinct(block: Block) -> IntArray:
     """Distinct questions of each tree: symmetric trees ask the same at all nodes of a level."""
-    _, question = block.conditions
     inner = np.flatnonzero(block.inner)
-    tree = block.tree[inner] - block.trees.start
+    tree = block.tree[inner] - block.tree[0]
     width = len(block) + 1
-    asked = np.sort(tree * width + question[inner])
+    asked = np.sort(tree * width + block.question[inner])
     new = np.append(True, asked[1:] != asked[:-1])[: len(asked)]
     return np.bincount(asked[new] // width, minlength=len(block.roots))
 
 
-def pair_work(block: Block, pairs: FloatArray, asked: Asked = VALUES) -> WalkWork:
+def pair_work(block: Block, pairs: FloatArray, asked: Asked) -> WalkWork:
     """What nodes cost where each row walks together with each background row, from how many of
     these pairs come to each.
     """
@@ -138,22 +115,17 @@ def pair_work(block: Block, pairs: FloatArray, asked: Asked = VALUES) -> WalkWor
     return WalkWork(ends * partners, pairs * PER_VISIT, ends)
 
 
-def some_of(rows: int) -> slice:
-    """Some of so many rows, spread over all of them, that `reached` is told by: a word of them."""
-    step = max(1, rows // WORD)
-    return slice(0, step * WORD, step)
-
-
-def reached(block: Block, followed: Followed, some: slice = slice(None)) -> FloatArray:
-    """The share of all pairs of rows that come to each node (nodes,), by some of the background
-    rows that were followed.
+def reached(block: Block, background: FloatArray) -> FloatArray:
+    """The share of all pairs of rows that come to each node (nodes,), by a word of background rows,
+    spread over all of them.
 
     A pair does where each player on the way has one of the two rows in its box. Rows and background
     are taken to be alike, and players to be independent.
     """
-    chosen = np.zeros((1, followed.rows), np.uint8)
-    chosen[:, some] = 1
-    outside = 1 - counted(followed.inside & in_words(chosen)) / chosen.sum()
+    step = max(1, len(background) // WORD)
+    some = block.followed(background[: step * WORD : step])
+    every = in_words(np.ones((1, some.rows), np.uint8))
+    outside = 1 - counted(some.inside & every) / some.rows
     either = 1 - np.minimum(outside, 1 - 1 / WORD) ** 2
     again = either.take(block.before)  # 1 where there is none
     share = np.ones(len(block))
@@ -162,7 +134,7 @@ def reached(block: Block, followed: Followed, some: slice = slice(None)) -> Floa
     return share
 
 
-def path_work(block: Block, asked: Asked = VALUES) -> WalkWork:
+def path_work(block: Block, asked: Asked) -> WalkWork:
     """What nodes cost where absent players follow the cover."""
     levels = 1 + int(block.players.max(initial=0)) // 2
     each = np.full(len(block), levels * PER_VISIT)

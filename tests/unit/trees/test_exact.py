@@ -16,8 +16,7 @@ from slow import exact_values, leaf_by_leaf
 from owenshap.errors import InputError
 from owenshap.support.arrays import CALL_NUMBERS
 from owenshap.trees import cells
-from owenshap.trees.baselines import baseline_values
-from owenshap.trees.exact import TreeGame
+from owenshap.trees.exact import TreeGame, baseline_values
 from owenshap.trees.prepared import Prepared
 from owenshap.trees.work import PER_SPLIT, WalkWork
 

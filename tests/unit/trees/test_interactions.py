@@ -14,8 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 from slow import cover_leaf_by_leaf, exact_differences
 
 from owenshap.trees import read
-from owenshap.trees.baselines import baseline_interactions, baseline_values
-from owenshap.trees.exact import TreeGame
+from owenshap.trees.exact import TreeGame, baseline_interactions, baseline_values
 from owenshap.trees.work import WalkWork
 
 CLOSE = 1e-12  # of the largest value
@@ -87,7 +86,7 @@ def test_rational_arithmetic(shape: dict[str, Any], rule: str, with_background: 
     game = TreeGame.of(ensemble, background, weights)
     levels = as_levels(RULES[rule])
     cells = game.interactions(rows, levels)
-    values = game.values(rows) if levels is None else game.values_under(rows, levels)
+    values = game.values(rows, levels)
     asked = (background, weights, player_of)
     for row, value, cell in zip(rows, values, cells, strict=True):
         agree(value, exact_differences(ensemble, row, *asked, 1, RULES[rule]))

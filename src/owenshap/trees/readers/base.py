@@ -65,9 +65,7 @@ def just_below(threshold: NDArray[Any], precision: DTypeLike) -> FloatArray:
 
 
 def as_floats(rows: Any) -> Any:
-    """A table as numbers: a frame's category columns as their codes, NaN where there is none."""
-    if not hasattr(rows, "dtypes") or not hasattr(rows, "columns"):
-        return np.asarray(rows, np.float64)
+    """A frame as numbers: category columns as their codes, NaN where there is none."""
     return np.column_stack([_column(rows[name]) for name in rows.columns])
 
 

@@ -20,17 +20,21 @@ from owenshap.trees.boxes import NONE
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import Reader, sets_matrix, starts, unreadable
 
-LOGIT_LINK = ("Logloss", "CrossEntropy", "Focal")
-LOG_LINK = ("Poisson", "Tweedie")
-SCORES = (
-    "MultiClass",
-    "MultiClassOneVsAll",
-    "YetiRank",
-    "PairLogit",
-    "QueryRMSE",
-    "QuerySoftMax",
-    "YetiRankPairwise",
-)
+UNITS = {
+    "Logloss": LOG_ODDS,
+    "CrossEntropy": LOG_ODDS,
+    "Focal": LOG_ODDS,
+    "Poisson": LOG_PREDICTION,
+    "Tweedie": LOG_PREDICTION,
+    "MultiClass": SCORE,
+    "MultiClassOneVsAll": SCORE,
+    "YetiRank": SCORE,
+    "PairLogit": SCORE,
+    "QueryRMSE": SCORE,
+    "QuerySoftMax": SCORE,
+    "YetiRankPairwise": SCORE,
+}
+"""What is added up, by loss; PREDICTION for all others."""
 
 Split = tuple[int, float, bool, int]
 """A column, a threshold, whether missing values go left, and the set of a category."""
@@ -73,12 +77,6 @@ class _Splits:
         self.floats = info.get("float_features", [])
         self.categories = info.get("categorical_features", [])
         self.sets: list[IntArray] = []
-
-    @property
-    def n_features(self) -> int:
-        return 1 + max(
-            [each["flat_feature_index"] for each in (*self.floats, *self.categories)], default=-1
-        )
 
     def __call__(self, split: dict[str, Any]) -> Split:
         if split["split_type"] == "FloatFeature":
@@ -180,6 +178,7 @@ def _ensemble(
     model: Any, stored: dict[str, Any], splits: _Splits, groups: list[_Trees]
 ) -> TreeEnsemble:
     scale, bias = stored["scale_and_bias"]
+    columns = [each["flat_feature_index"] for each in (*splits.floats, *splits.categories)]
     sizes = [group.left.shape[1] for group in groups for _ in group.left]
     offset = np.repeat(starts(sizes), sizes)
     left = np.concatenate([group.left.ravel() for group in groups])
@@ -187,6 +186,7 @@ def _ensemble(
     asked = np.concatenate([group.splits.reshape(-1, len(LEAF)) for group in groups])
     values = np.concatenate([group.values.reshape(-1, group.values.shape[2]) for group in groups])
     width = values.shape[1]
+    loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
     return TreeEnsemble(
         roots=starts(sizes),
         left=np.where(left >= 0, left + offset, NONE),
@@ -198,21 +198,12 @@ def _ensemble(
         outputs=np.tile(np.arange(width), (len(sizes), 1)),
         cover=np.concatenate([group.cover.ravel() for group in groups]),
         base=np.broadcast_to(np.array(bias, np.float64).reshape(-1), (width,)).copy(),
-        n_features=splits.n_features,
+        n_features=1 + max(columns, default=-1),
         precision=np.float32,
-        unit=_unit(model),
+        unit=UNITS.get(loss, PREDICTION),
         category_set=asked[:, 3].astype(np.int64) if splits.sets else None,
         category_sets=sets_matrix(splits.sets, in_set_left=False) if splits.sets else None,
     )
-
-
-def _unit(model: Any) -> str:
-    loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
-    if loss in LOGIT_LINK:
-        return LOG_ODDS
-    if loss in LOG_LINK:
-        return LOG_PREDICTION
-    return SCORE if loss in SCORES else PREDICTION
 
 
 def _codes(model: Any, stored: dict[str, Any], table: Any, column: int) -> FloatArray:
@@ -222,10 +213,9 @@ def _codes(model: Any, stored: dict[str, Any], table: Any, column: int) -> Float
     met.
     """
     places = _places(model, stored, column)
-    categories, inverse = np.unique(
-        table[:, column].astype(str), return_index=False, return_inverse=True
+    _, first, inverse = np.unique(
+        table[:, column].astype(str), return_index=True, return_inverse=True
     )
-    first = np.array([np.flatnonzero(inverse == each)[0] for each in range(len(categories))])
     leaves = np.asarray(model.calc_leaf_indexes(table[first])).reshape(len(first), -1)
     codes = np.full(len(first), NONE)
     for code, (tree, bit) in places.items():

@@ -12,16 +12,21 @@ from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, SCORE
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import Reader, as_floats, sets_matrix, starts, unreadable
 
-LOG_LINK = ("poisson", "gamma", "tweedie")
-LOGIT_LINK = ("binary", "cross_entropy", "xentropy")
-SCORES = (
-    "multiclass",
-    "multiclassova",
-    "lambdarank",
-    "rank_xendcg",
-    "cross_entropy_lambda",
-    "xentlambda",
-)
+UNITS = {
+    "binary": LOG_ODDS,
+    "cross_entropy": LOG_ODDS,
+    "xentropy": LOG_ODDS,
+    "poisson": LOG_PREDICTION,
+    "gamma": LOG_PREDICTION,
+    "tweedie": LOG_PREDICTION,
+    "multiclass": SCORE,
+    "multiclassova": SCORE,
+    "lambdarank": SCORE,
+    "rank_xendcg": SCORE,
+    "cross_entropy_lambda": SCORE,
+    "xentlambda": SCORE,
+}
+"""What is added up, by objective; PREDICTION for all others."""
 
 
 class LightgbmReader(Reader):
@@ -135,6 +140,8 @@ def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
     missing_left = np.where(missing == 0, threshold >= 0, default_left) & ~categorical
     zero = (missing == 1) & ~categorical
     category_set, sets = _categories(trees, categorical, threshold)
+    # a forest of lightgbm's predicts the mean
+    averaged = max(1, count // per_iteration) if "average_output" in header else 1
     return TreeEnsemble(
         roots=trees.roots,
         left=trees.children("left_child"),
@@ -142,22 +149,15 @@ def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
         feature=trees.over_nodes("split_feature", -1, np.int64),
         threshold=threshold,
         missing_left=missing_left,
-        values=trees.values()[:, None] / _averaged(header, count),
+        values=trees.values()[:, None] / averaged,
         outputs=(np.arange(count) % per_iteration)[:, None],
         cover=trees.cover(),
         base=np.zeros(per_iteration),
         n_features=int(header["max_feature_idx"]) + 1,
-        unit=_unit(header.get("objective", "")),
+        unit=UNITS.get(header.get("objective", "").partition(" ")[0], PREDICTION),
         zero_is_missing=zero if zero.any() else None,
         category_set=category_set,
         category_sets=sets,
-    )
-
-
-def _averaged(header: dict[str, str], trees: int) -> int:
-    """What a sum over trees is divided by: a forest of lightgbm's predicts the mean."""
-    return (
-        max(1, trees // int(header["num_tree_per_iteration"])) if "average_output" in header else 1
     )
 
 
@@ -173,12 +173,3 @@ def _categories(
     return category_set, sets_matrix(
         [each for of_tree in sets for each in of_tree], in_set_left=True
     )
-
-
-def _unit(objective: str) -> str:
-    name = objective.partition(" ")[0]
-    if name in LOGIT_LINK:
-        return LOG_ODDS
-    if name in LOG_LINK:
-        return LOG_PREDICTION
-    return SCORE if name in SCORES else PREDICTION

@@ -7,6 +7,8 @@ is a median over trees, which is not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +24,6 @@ from owenshap.support.units import (
 )
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import Reader, starts, unreadable
-
-Piece = tuple[Any, float, Any]
-"""A tree, what its leaves are multiplied by, and the columns that it was given (None: all of
-them).
-"""
 
 
 class ScikitLearnReader(Reader):
@@ -46,7 +43,8 @@ class ScikitLearnReader(Reader):
 
     @classmethod
     def read(cls, model: Any) -> TreeEnsemble:
-        _check_fitted(model)
+        if not any(hasattr(model, name) for name in ("tree_", "estimators_", "_predictors")):
+            raise unreadable(model, "that is not fitted")
         if hasattr(model, "_predictors"):
             return _histogram(model)
         if hasattr(model, "_raw_predict_init"):
@@ -69,21 +67,14 @@ class ScikitLearnReader(Reader):
         return encoded
 
 
-def _check_fitted(model: Any) -> None:
-    if not any(hasattr(model, name) for name in ("tree_", "estimators_", "_predictors")):
-        raise unreadable(model, "that is not fitted")
-
-
-def _forest(model: Any, trees: list[Any]) -> TreeEnsemble:
+def _forest(model: Any, estimators: list[Any]) -> TreeEnsemble:
     """The mean over the trees; a classifier's leaves are shares of classes, per target."""
-    classifier = hasattr(model, "predict_proba")
-    joined = np.concatenate([tree.tree_.value for tree in trees])
-    joined = _shares(joined, trees[0].n_classes_) if classifier else joined[:, :, 0]
-    pieces: list[Piece] = [(tree.tree_, 1 / len(trees), None) for tree in trees]
-    outputs = np.tile(np.arange(joined.shape[1]), (len(trees), 1))
-    base = np.zeros(outputs.shape[1])
-    unit = PROBABILITY if classifier else PREDICTION
-    return _joined(model, pieces, [joined], outputs, base, unit)
+    trees = [each.tree_ for each in estimators]
+    values = np.concatenate([tree.value for tree in trees])
+    if hasattr(model, "predict_proba"):
+        shares = _shares(values, estimators[0].n_classes_)
+        return _joined(model, trees, 1 / len(trees), [shares], PROBABILITY)
+    return _joined(model, trees, 1 / len(trees), [values[:, :, 0]], PREDICTION)
 
 
 def _shares(value: FloatArray, classes: Any) -> FloatArray:
@@ -104,20 +95,15 @@ def _trees_of(model: Any) -> list[Any]:
 
 def _bagged(model: Any) -> TreeEnsemble:
     """The mean over trees that were given some of the rows and columns each."""
-    trees = _trees_of(model)
-    classes = len(model.classes_) if hasattr(model, "predict_proba") else None
-    values = [
-        tree.tree_.value[:, :, 0] if classes is None else _of_classes(tree, classes)
-        for tree in trees
-    ]
-    pieces: list[Piece] = [
-        (tree.tree_, 1 / len(trees), columns)
-        for tree, columns in zip(trees, model.estimators_features_, strict=True)
-    ]
-    outputs = np.tile(np.arange(values[0].shape[1]), (len(trees), 1))
-    base = np.zeros(outputs.shape[1])
-    unit = PREDICTION if classes is None else PROBABILITY
-    return _joined(model, pieces, values, outputs, base, unit)
+    estimators = _trees_of(model)
+    trees = [each.tree_ for each in estimators]
+    if hasattr(model, "predict_proba"):
+        unit = PROBABILITY
+        values = [_of_classes(each, len(model.classes_)) for each in estimators]
+    else:
+        unit = PREDICTION
+        values = [tree.value[:, :, 0] for tree in trees]
+    return _joined(model, trees, 1 / len(trees), values, unit, model.estimators_features_)
 
 
 def _of_classes(tree: Any, classes: int) -> FloatArray:
@@ -132,36 +118,31 @@ def _votes(model: Any) -> TreeEnsemble:
     """Each tree votes for one class with its weight, and a little against all others."""
     if not hasattr(model, "decision_function"):
         raise unreadable(model, "whose prediction is a median over its trees, which is no sum")
-    trees = _trees_of(model)
+    trees = [each.tree_ for each in _trees_of(model)]
     weights = np.asarray(model.estimator_weights_, np.float64)[: len(trees)]
     classes = len(model.classes_)
     against = -1 / (classes - 1)
     votes = [
-        np.where(np.eye(classes)[tree.tree_.value[:, 0].argmax(axis=1)] > 0, 1.0, against)
+        np.where(np.eye(classes)[tree.value[:, 0].argmax(axis=1)] > 0, 1.0, against)
         for tree in trees
     ]
     if classes == 2:
         votes = [vote[:, 1:] - vote[:, :1] for vote in votes]
-    pieces: list[Piece] = [
-        (tree.tree_, weight / weights.sum(), None)
-        for tree, weight in zip(trees, weights.tolist(), strict=True)
-    ]
-    outputs = np.tile(np.arange(votes[0].shape[1]), (len(trees), 1))
-    base = np.zeros(outputs.shape[1])
-    return _joined(model, pieces, votes, outputs, base, LOG_ODDS if classes == 2 else SCORE)
+    unit = LOG_ODDS if classes == 2 else SCORE
+    return _joined(model, trees, weights / weights.sum(), votes, unit)
 
 
 def _boosted(model: Any) -> TreeEnsemble:
+    """A sum over stages, which have a tree for each output."""
     stages = model.estimators_
     trees = [each.tree_ for each in stages.ravel()]
-    pieces: list[Piece] = [(tree, float(model.learning_rate), None) for tree in trees]
+    unit = PREDICTION
+    if hasattr(model, "predict_proba"):
+        unit = SCORE if stages.shape[1] > 1 or model.loss == "exponential" else LOG_ODDS
+    values = [tree.value[:, :, 0] for tree in trees]
     outputs = np.tile(np.arange(stages.shape[1]), stages.shape[0])[:, None]
-    base = _start(model)
-    classifier = hasattr(model, "predict_proba")
-    unit = (LOG_ODDS if stages.shape[1] == 1 else SCORE) if classifier else PREDICTION
-    if classifier and model.loss == "exponential":
-        unit = SCORE
-    return _joined(model, pieces, [tree.value[:, :, 0] for tree in trees], outputs, base, unit)
+    joined = _joined(model, trees, float(model.learning_rate), values, unit)
+    return replace(joined, outputs=outputs, base=_start(model))
 
 
 def _start(model: Any) -> FloatArray:
@@ -182,52 +163,62 @@ def _isolation(model: Any) -> TreeEnsemble:
     trees = [estimator.tree_ for estimator in model.estimators_]
     lengths = zip(model._decision_path_lengths, model._average_path_length_per_tree, strict=True)
     values = [(path + average - 1.0)[:, None] for path, average in lengths]
-    pieces: list[Piece] = [
-        (tree, 1 / len(trees), columns)
-        for tree, columns in zip(trees, model.estimators_features_, strict=True)
-    ]
-    return _joined(
-        model, pieces, values, np.zeros((len(trees), 1), np.int64), np.zeros(1), PATH_LENGTH
-    )
+    columns = model.estimators_features_
+    return _joined(model, trees, 1 / len(trees), values, PATH_LENGTH, columns)
 
 
 def _joined(
     model: Any,
-    pieces: list[Piece],
+    trees: list[Any],
+    scale: float | FloatArray,
     values: list[FloatArray],
-    outputs: IntArray,
-    base: FloatArray,
     unit: str,
+    columns: Sequence[Any] | None = None,
 ) -> TreeEnsemble:
-    trees = [tree for tree, _, _ in pieces]
+    """Trees that all speak of all outputs.
+
+    Parameters
+    ----------
+    model : estimator
+        What is made of them.
+    trees : list of Tree
+        As scikit-learn stores them.
+    scale : float or float (T,)
+        What leaves are multiplied by.
+    values : list of float (nodes, V)
+        Of the leaves.
+    unit : str
+        As `TreeEnsemble` has it.
+    columns : list of int (columns,), optional
+        Which columns each tree was given; all of them if not given.
+    """
     nodes = [tree.node_count for tree in trees]
     roots = starts(nodes)
     offset = np.repeat(roots, nodes)
-    scale = np.repeat([scale for _, scale, _ in pieces], nodes)
     left = np.concatenate([tree.children_left for tree in trees])
     right = np.concatenate([tree.children_right for tree in trees])
     inner = left >= 0
-    feature = np.concatenate([_columns(tree.feature, columns) for tree, _, columns in pieces])
+    features = [tree.feature for tree in trees]
+    if columns is not None:  # a tree counts those that it was given
+        given = zip(columns, features, strict=True)
+        features = [np.take(own, feature, mode="clip") for own, feature in given]
+    leaf_values = np.concatenate(values)
+    width = leaf_values.shape[1]
     return TreeEnsemble(
         roots=roots,
         left=np.where(inner, left + offset, -1),
         right=np.where(inner, right + offset, -1),
-        feature=np.where(inner, feature, -1),
+        feature=np.where(inner, np.concatenate(features), -1),
         threshold=np.concatenate([tree.threshold for tree in trees]),
         missing_left=_missing_left(trees, len(left)),
-        values=scale[:, None] * np.concatenate(values),
-        outputs=outputs,
+        values=np.repeat(np.broadcast_to(scale, len(trees)), nodes)[:, None] * leaf_values,
+        outputs=np.tile(np.arange(width), (len(trees), 1)),
         cover=np.concatenate([tree.weighted_n_node_samples for tree in trees]),
-        base=base,
+        base=np.zeros(width),
         n_features=model.n_features_in_,
         precision=np.float32,
         unit=unit,
     )
-
-
-def _columns(feature: IntArray, columns: Any) -> IntArray:
-    """A tree that was given some of the columns counts these only."""
-    return feature if columns is None else np.where(feature >= 0, np.asarray(columns)[feature], -1)
 
 
 def _missing_left(trees: list[Any], nodes: int) -> BoolArray:

@@ -43,7 +43,9 @@ class XgboostReader(Reader):
         weights = boosting.get("weight_drop")
         stored = boosting["gbtree"]["model"] if weights is not None else boosting["model"]
         count = _trees_used(model, stored)
-        return _ensemble(stored, learner, count, weights, _missing(model))
+        given = getattr(model, "missing", None)
+        missing = np.nan if given is None else float(given)
+        return _ensemble(stored, learner, count, weights, missing)
 
     @classmethod
     def matrix(cls, model: Any, rows: Any) -> Any:
@@ -61,11 +63,6 @@ def _booster(model: Any) -> Any:
     if not model.__sklearn_is_fitted__():
         raise unreadable(model, "that is not fitted")
     return model.get_booster()
-
-
-def _missing(model: Any) -> float:
-    missing = getattr(model, "missing", None)
-    return np.nan if missing is None else float(missing)
 
 
 def _trees_used(model: Any, stored: dict[str, Any]) -> int:
@@ -86,32 +83,33 @@ def _ensemble(
     missing: float,
 ) -> TreeEnsemble:
     trees = stored["trees"][:count]
-    roots = starts([len(tree["left_children"]) for tree in trees])
-    offset = np.repeat(roots, [len(tree["left_children"]) for tree in trees])
+    sizes = [len(tree["left_children"]) for tree in trees]
+    roots = starts(sizes)
+    offset = np.repeat(roots, sizes)
     left = flat((tree["left_children"] for tree in trees), np.int64)
     right = flat((tree["right_children"] for tree in trees), np.int64)
     inner = left >= 0
+    conditions = flat((tree["split_conditions"] for tree in trees), np.float32)
     parameters = learner["learner_model_param"]
     base = _base(learner, parameters)
-    vectors = bool(trees) and int(trees[0]["tree_param"]["size_leaf_vector"]) > 1
-    values = _vector_leaves(trees, inner, right, roots) if vectors else _leaves(trees, inner)
+    if trees and int(trees[0]["tree_param"]["size_leaf_vector"]) > 1:
+        values = _vector_leaves(trees, inner, right, sizes)
+        outputs = np.tile(np.arange(len(base)), (count, 1))
+    else:
+        values = np.where(inner, 0, conditions)[:, None]  # a leaf has its value there
+        outputs = np.array(stored["tree_info"][:count], np.int64)[:, None]
     if weights is not None:
-        values = (
-            values
-            * np.repeat(np.array(weights[:count], np.float32), _sizes(roots, len(left)))[:, None]
-        )
+        values = values * np.repeat(np.array(weights[:count], np.float32), sizes)[:, None]
     category_set, sets = _categories(trees, roots, len(left))
     return TreeEnsemble(
         roots=roots,
         left=np.where(inner, left + offset, -1),
         right=np.where(inner, right + offset, -1),
         feature=np.where(inner, flat((tree["split_indices"] for tree in trees), np.int64), -1),
-        threshold=just_below(
-            flat((tree["split_conditions"] for tree in trees), np.float32), np.float32
-        ),
+        threshold=just_below(conditions, np.float32),
         missing_left=flat((tree["default_left"] for tree in trees), np.int64).astype(np.bool_),
         values=values.astype(np.float64),
-        outputs=_outputs(stored, count, len(base), vectors),
+        outputs=outputs,
         cover=flat((tree["sum_hessian"] for tree in trees), np.float64),
         base=base,
         n_features=int(parameters["num_feature"]),
@@ -123,32 +121,17 @@ def _ensemble(
     )
 
 
-def _sizes(roots: IntArray, nodes: int) -> IntArray:
-    return np.diff(np.append(roots, nodes))
-
-
-def _leaves(trees: list[dict[str, Any]], inner: BoolArray) -> FloatArray:
-    conditions = flat((tree["split_conditions"] for tree in trees), np.float32)  # a leaf's value
-    return np.where(inner, 0, conditions)[:, None]
-
-
 def _vector_leaves(
-    trees: list[dict[str, Any]], inner: BoolArray, right: IntArray, roots: IntArray
+    trees: list[dict[str, Any]], inner: BoolArray, right: IntArray, sizes: list[int]
 ) -> FloatArray:
     """A leaf with several values has in place of its right child where they lie."""
     size = int(trees[0]["tree_param"]["size_leaf_vector"])
     stored = flat((tree["leaf_weights"] for tree in trees), np.float32).reshape(-1, size)
     begin = starts([len(tree["leaf_weights"]) // size for tree in trees])
-    place = right + np.repeat(begin, _sizes(roots, len(right)))
+    place = right + np.repeat(begin, sizes)
     values = np.zeros((len(right), size))
     values[~inner] = stored[place[~inner]]
     return values
-
-
-def _outputs(stored: dict[str, Any], count: int, n_outputs: int, vectors: bool) -> IntArray:
-    if vectors:
-        return np.tile(np.arange(n_outputs), (count, 1))
-    return np.array(stored["tree_info"][:count], np.int64)[:, None]
 
 
 def _base(learner: dict[str, Any], parameters: dict[str, str]) -> FloatArray:
