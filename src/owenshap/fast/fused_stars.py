@@ -78,6 +78,9 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     """What the neighbours' outputs differ by from the centre's, (k, units, most); anything past a
     row's live players.
     """
+    # in a module of its own because triton reads the file it is in
+    from owenshap.fast import star_kernel
+
     torch = needed("torch", extra="torch")
     triton = needed("triton", extra="torch")
     kinds = [step.kind for step in linear.steps]
@@ -96,7 +99,7 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     if chosen is not None:
         centre = centre.gather(0, chosen[units.row][None])
     made = torch.empty((outputs, count, most), dtype=torch.float32, device=units.index.device)
-    _kernel()[(count, triton.cdiv(most, PLAYERS_AT_ONCE))](
+    star_kernel.stars[(count, triton.cdiv(most, PLAYERS_AT_ONCE))](
         units.row,
         units.star,
         units.counts,
@@ -182,13 +185,3 @@ def has_triton() -> bool:
     if importlib.util.find_spec("triton") is None or torch.version.hip is not None:
         return False
     return bool(torch.cuda.get_device_capability() >= (8, 0))
-
-
-@lru_cache(maxsize=1)
-def _kernel() -> Any:
-    """The kernel, compiled when it is first called; in a module of its own because triton reads the
-    file it is in.
-    """
-    from owenshap.fast import star_kernel as _star_kernel
-
-    return _star_kernel.stars

@@ -172,20 +172,6 @@ class LinearModelGame(ModelGame):
             )
         return values.transpose(2, 1, 0).reshape(self.n_players, -1)
 
-    def numbers(self, design: Design) -> int:
-        """Hidden numbers of all coalitions of a design."""
-        return self.pairs.numbers(design)
-
-    def joins(self, design: Design, at_once: int) -> bool:
-        """Whether a design of so many coalitions at most can be valued together with those of other
-        games.
-        """
-        return batched_stars.joins(self.pairs, design, at_once)
-
-    def joined_bytes(self, design: Stars) -> int:
-        """Bytes of working arrays where it is."""
-        return batched_stars.joined_bytes(self.pairs, design)
-
 
 @dataclass(frozen=True, eq=False)
 class Ready:

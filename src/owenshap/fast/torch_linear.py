@@ -167,9 +167,8 @@ def linear_first_of(module: Any) -> LinearFirst | None:
         seen = watched(module)
         if seen is None:
             return None
-        first = seen.layer
-        flat = seen.flat
-        steps = (seen.rest,)
+        first, flat, rest = seen
+        steps = (rest,)
     if first.weight.dtype not in (torch.float32, torch.float64):
         return None  # half precision: sums of columns lose more than the module does
     weights = first.weight.detach()
