@@ -78,16 +78,17 @@ class MLP(Model):
     ) -> None:
         layers = [np.asarray(weight) for weight in weights]
         if not layers or any(layer.ndim != 2 or layer.dtype.kind not in "biuf" for layer in layers):
-            advice = "Give one array (width, next width) per layer"
             raise InputError(
-                "weights", "be tables of numbers", [layer.shape for layer in layers], advice
+                "weights",
+                "be tables of numbers",
+                [layer.shape for layer in layers],
+                "Give one array (width, next width) per layer",
             )
         if any(before.shape[1] != after.shape[0] for before, after in pairwise(layers)):
-            got = [layer.shape for layer in layers]
             raise InputError(
                 "weights",
                 "fit each other, (width, next width)",
-                got,
+                [layer.shape for layer in layers],
                 "Transpose them where they come from torch",
             )
         added = (
@@ -96,10 +97,9 @@ class MLP(Model):
             else [np.asarray(b) for b in biases]
         )
         if [bias.shape for bias in added] != [layer.shape[1:] for layer in layers]:
-            rule = f"have shapes {[layer.shape[1:] for layer in layers]}"
             raise InputError(
                 "biases",
-                rule,
+                f"have shapes {[layer.shape[1:] for layer in layers]}",
                 [bias.shape for bias in added],
                 "Give one number per output of each layer",
             )
@@ -140,10 +140,10 @@ def _names(activations: str | Sequence[str], layers: int) -> list[str]:
     names = [ALSO.get(name, name) for name in names]
     known = ["identity", *(name for name in ACTIVATIONS if name != "two classes")]
     if len(names) != layers or any(name not in known for name in names):
-        rule = (
-            f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers"
-        )
         raise InputError(
-            "activations", rule, activations, "One name stands for all layers but the last"
+            "activations",
+            f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers",
+            activations,
+            "One name stands for all layers but the last",
         )
     return names

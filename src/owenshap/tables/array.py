@@ -83,14 +83,17 @@ class ArrayTable(Table):
 
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
-            rule = f"have rows of shape {background.shape} as the background has"
-            raise InputError(what, rule, self.shape, "Give the columns that the model takes")
-        cast = _cast(self.array, background.array.dtype)
-        if cast is None:
-            rule = f"fit the background's dtype {background.array.dtype}"
             raise InputError(
                 what,
-                rule,
+                f"have rows of shape {background.shape} as the background has",
+                self.shape,
+                "Give the columns that the model takes",
+            )
+        cast = _cast(self.array, background.array.dtype)
+        if cast is None:
+            raise InputError(
+                what,
+                f"fit the background's dtype {background.array.dtype}",
                 f"{self.array.dtype}, which loses digits there",
                 "Convert one of the two with astype",
             )
@@ -113,8 +116,12 @@ class ArrayTable(Table):
         if array.ndim == len(self.shape):
             array = array[None]
         if array.shape[1:] != self.shape:
-            rule = f"have rows of shape {self.shape} as the other rows have"
-            raise InputError(what, rule, f"shape {array.shape}", "Give a number for each feature")
+            raise InputError(
+                what,
+                f"have rows of shape {self.shape} as the other rows have",
+                f"shape {array.shape}",
+                "Give a number for each feature",
+            )
         return type(self).of(array, self.names).like(self, what)
 
     def differs(self, background: Self) -> BoolArray:
@@ -165,13 +172,21 @@ class ArrayTable(Table):
 def _as_array(data: Any, what: str) -> NDArray[Any]:
     check_unmasked(what, data)
     if hasattr(data, "toarray"):  # scipy's sparse matrices and arrays, which numpy wraps whole
-        advice = "Give X.toarray(), or a DataFrame; models of sparse rows take dense ones too"
-        raise InputError(what, "be dense", f"a sparse {type(data).__name__}", advice)
+        raise InputError(
+            what,
+            "be dense",
+            f"a sparse {type(data).__name__}",
+            "Give X.toarray(), or a DataFrame; models of sparse rows take dense ones too",
+        )
     try:
         array = np.asarray(data)
     except ValueError:
-        advice = "Give one row per example, one column per feature"
-        raise InputError(what, "be a table", "rows of different lengths", advice) from None
+        raise InputError(
+            what,
+            "be a table",
+            "rows of different lengths",
+            "Give one row per example, one column per feature",
+        ) from None
     if isinstance(data, (list, tuple)) and array.dtype.kind == "f":
         _check_integers(data, array, what)
     return array
@@ -184,8 +199,12 @@ def _check_integers(data: Any, array: NDArray[Any], what: str) -> None:
         return
     for cell in np.asarray(data, np.object_)[large]:
         if isinstance(cell, (int, np.integer)) and int(cell) != int(float(cell)):
-            advice = "Give a DataFrame, whose columns have dtypes"
-            raise InputError(what, "have integers that float64 holds", cell, advice)
+            raise InputError(
+                what,
+                "have integers that float64 holds",
+                cell,
+                "Give a DataFrame, whose columns have dtypes",
+            )
 
 
 def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:

@@ -278,9 +278,11 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
     if isinstance(wanted, pd.CategoricalDtype):
         unknown = column[column.notna() & ~column.isin(wanted.categories)]
         if len(unknown):
-            rule = f"have a known category in column {column.name!r}"
             raise InputError(
-                what, rule, unknown.iloc[0], f"Known are {', '.join(map(repr, wanted.categories))}"
+                what,
+                f"have a known category in column {column.name!r}",
+                unknown.iloc[0],
+                f"Known are {', '.join(map(repr, wanted.categories))}",
             )
         # Through objects: astype leaves categories in their order where only that differs.
         return pd.Series(

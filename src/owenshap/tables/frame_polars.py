@@ -28,8 +28,12 @@ class PolarsTable(Table):
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
         if not isinstance(data, _polars().DataFrame):
-            advice = "Collect a LazyFrame; for one row use frame[i : i + 1]"
-            raise InputError("data", "be a DataFrame", type(data).__name__, advice)
+            raise InputError(
+                "data",
+                "be a DataFrame",
+                type(data).__name__,
+                "Collect a LazyFrame; for one row use frame[i : i + 1]",
+            )
         return cls(data, frame_names(data.columns, names))
 
     def __len__(self) -> int:
@@ -166,9 +170,11 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
         else cast.cast(got, strict=False).ne_missing(column)
     )
     if len(lost) and _family(wanted) == pl.String:
-        rule = f"have a known category in column {column.name!r}"
         raise InputError(
-            what, rule, lost[0], f"Known are {', '.join(map(repr, wanted.categories.to_list()))}"
+            what,
+            f"have a known category in column {column.name!r}",
+            lost[0],
+            f"Known are {', '.join(map(repr, wanted.categories.to_list()))}",
         )
     if len(lost):
         raise lossy_dtype(what, column.name, wanted, got)
