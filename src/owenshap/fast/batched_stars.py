@@ -53,7 +53,9 @@ def fusible(pairs: Pairs, design: Stars) -> bool:
 def _outputs_each(pairs: Pairs) -> int:
     """Outputs of a row, where none is a function of several."""
     steps = pairs.linear.steps
-    return len(steps[-1 - (steps[-1].weights is None)].weights) if pairs.all_outputs else 1
+    if pairs.output_of_row is not None:
+        return 1
+    return len(steps[-1 - (steps[-1].weights is None)].weights)
 
 
 def ends_of(games: Sequence[Pairs]) -> Any:
@@ -150,7 +152,7 @@ def _rows_of(games: Sequence[Pairs]) -> tuple[Any, Any]:
 
 def _chosen_of(games: Sequence[Pairs]) -> Any:
     """The output that is explained of each row; None: all."""
-    if games[0].all_outputs:
+    if games[0].output_of_row is None:
         return None
-    parts = [pairs.chosen_of_rows(np.arange(len(pairs.rows))) for pairs in games]
+    parts = [pairs.output_of_row for pairs in games]
     return games[0].linear.arrays.put(np.concatenate(parts), exact=True)

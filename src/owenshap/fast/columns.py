@@ -234,10 +234,14 @@ class Pairs:
 
     # --- outputs
 
-    @property
-    def all_outputs(self) -> bool:
-        """Whether every output of the model is explained, or a function of them all."""
-        return self.output.predicted is None and self.output.column is None
+    @cached_property
+    def output_of_row(self) -> Any:
+        """The output that is explained of each row, (rows,); None: every output of the model, or a
+        function of them all.
+        """
+        if self.output.column is None:
+            return self.output.predicted
+        return np.full(len(self.rows), self.output.column)
 
     def outputs_of(self, hidden: Any, rows: slice) -> Any:
         """What is explained, (outputs, pairs, …), from h (width, pairs, …)."""
@@ -249,8 +253,8 @@ class Pairs:
         rows.
         """
         pairs = predictions.shape[1]
-        if not self.all_outputs:
-            places = self.chosen_of_rows(self._row_of(rows, pairs))
+        if self.output_of_row is not None:
+            places = self.output_of_row[self._row_of(rows, pairs)]
             if (places == places[0]).all():  # nothing to look up, and nothing to send
                 return predictions[int(places[0])][None]
             put = self.linear.arrays.put
@@ -263,15 +267,9 @@ class Pairs:
 
     def chosen_outputs(self, rows: slice, pairs: int) -> Any:
         """The output that is explained of each pair, where there is one."""
-        if self.all_outputs:
+        if self.output_of_row is None:
             return None
-        return self.linear.arrays.put(self.chosen_of_rows(self._row_of(rows, pairs)), exact=True)
-
-    def chosen_of_rows(self, rows: IntArray) -> IntArray:
-        """The output that is explained of each of these rows, where there is one."""
-        if self.output.predicted is not None:
-            return self.output.predicted[rows]
-        return np.full(len(rows), self.output.column)
+        return self.linear.arrays.put(self.output_of_row[self._row_of(rows, pairs)], exact=True)
 
     def _row_of(self, rows: slice, pairs: int) -> IntArray:
         """The explained row of each pair."""
