@@ -19,15 +19,14 @@ from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.support.bits import from_codes
 
 
-def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
+def of_subsets(pairs: Pairs) -> Any:
     """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition
     of the others.
     """
     n_players = pairs.n_players
     widest = pairs.linear.widest
-    if fused is None:
-        fused = pairs.numbers(Subsets.all_of(n_players)) >= _fused_stars.FEWEST_NUMBERS
-    if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
+    many = pairs.numbers(Subsets.all_of(n_players)) >= _fused_stars.FEWEST_NUMBERS
+    if many and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
         return pairs.over_pairs(partial(_fused_values, pairs), pairs.linear.width * n_players)
     low = min(n_players, max(1, (pairs.block // widest).bit_length() - 1))
     arrays: Any = pairs.linear.arrays

@@ -135,7 +135,14 @@ class Arrays:
         """Sums along the last axis but one, made in float64, each in the same order whatever the
         other axes are.
         """
-        return in_halves(self.exactly(array))
+        array = self.exactly(array)
+        while (count := array.shape[-2]) > 1:  # half on half until one is left
+            half = count // 2
+            summed = array[..., :half, :] + array[..., half : 2 * half, :]
+            if count % 2:
+                summed[..., :1, :] += array[..., -1:, :]
+            array = summed
+        return array[..., 0, :]
 
     def affine(self, weights: Any, bias: Any) -> Step:
         """The step Wh + c; weights (new width, width), and perhaps no bias."""
@@ -373,19 +380,6 @@ def even_panel(arrays: Arrays, length: int, product: Callable[[Any], Any], most:
             break
         columns = 1 << (columns - 1).bit_length() - 1  # the next lower power of two
     return columns
-
-
-def in_halves(array: Any) -> Any:
-    """Sums along the last axis but one, half on half until one is left: in one order whatever the
-    other axes are.
-    """
-    while (count := array.shape[-2]) > 1:
-        half = count // 2
-        summed = array[..., :half, :] + array[..., half : 2 * half, :]
-        if count % 2:
-            summed[..., :1, :] += array[..., -1:, :]
-        array = summed
-    return array[..., 0, :]
 
 
 def affine(weights: NDArray[Any], bias: NDArray[Any]) -> Step:

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.errors import InputError
 from owenshap.models.base import Model
 
-ALSO = {"sigmoid": "logistic"}
-
 
 def _logistic(hidden: Any) -> Any:
     np.negative(hidden, out=hidden)
@@ -137,7 +135,7 @@ def _names(activations: str | Sequence[str], layers: int) -> list[str]:
         if isinstance(activations, str)
         else list(activations)
     )
-    names = [ALSO.get(name, name) for name in names]
+    names = ["logistic" if name == "sigmoid" else name for name in names]
     known = ["identity", *(name for name in ACTIVATIONS if name != "two classes")]
     if len(names) != layers or any(name not in known for name in names):
         raise InputError(
