@@ -84,7 +84,7 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     torch = needed("torch", extra="torch")
     triton = needed("triton", extra="torch")
     kinds = [step.kind for step in linear.steps]
-    packed = _packed(linear, WIDTH_AT_ONCE)
+    table, upper, lower, largest = _packed(linear, WIDTH_AT_ONCE)
     middle = linear.steps[1]
     last = linear.steps[3]
     most = units.index.shape[1]
@@ -106,22 +106,22 @@ def steps(linear: LinearFirst, units: Units) -> Any:
         units.index.contiguous(),
         units.scale.contiguous(),
         units.present.contiguous().view(torch.uint8),
-        packed.table if units.table is None else packed.padded(units.table),
-        packed.padded(units.centres),
+        table if units.table is None else _padded(units.table, table.shape[1]),
+        _padded(units.centres, table.shape[1]),
         middles,
         centre.contiguous(),
-        packed.upper,
-        packed.lower,
-        packed.largest,
+        upper,
+        lower,
+        largest,
         last.weights.contiguous(),
-        packed.zeros if last.bias is None else last.bias,
-        packed.zeros if chosen is None else chosen,
+        last.weights.new_zeros(len(last.weights)) if last.bias is None else last.bias,
+        made if chosen is None else chosen,
         made,
         count,
         most,
-        WIDTH=packed.width,
+        WIDTH=table.shape[1],
         MIDDLE=len(middle.weights),
-        MIDDLE_PADDED=packed.upper.shape[1],
+        MIDDLE_PADDED=upper.shape[1],
         OUTPUTS=len(last.weights),
         OUTPUTS_PADDED=max(16, triton.next_power_of_2(len(last.weights))),
         FIRST=ACTIVATIONS[kinds[0]],
@@ -134,28 +134,18 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     return made
 
 
-@dataclass(frozen=True, eq=False)
-class _Packed:
-    """A model's weights as the kernel takes them."""
-
-    width: int
-    """Padded to whole steps: what is added is 0 everywhere and changes nothing."""
-    table: Any
-    upper: Any
-    lower: Any
-    largest: Any
-    zeros: Any
-
-    def padded(self, array: Any) -> Any:
-        """An array (…, width) with zeros up to the padded width."""
-        torch = needed("torch", extra="torch")
-        return torch.nn.functional.pad(array, (0, self.width - array.shape[1])).contiguous()
+def _padded(array: Any, width: int) -> Any:
+    """An array (…, width) with zeros up to a greater width."""
+    torch = needed("torch", extra="torch")
+    return torch.nn.functional.pad(array, (0, width - array.shape[1])).contiguous()
 
 
 @lru_cache(maxsize=1)
-def _packed(linear: LinearFirst, step: int) -> _Packed:
-    """Middle weights as two float16 that add up to 22 bits, of at most 1; in float32 where the
-    first layer has no bounds.
+def _packed(linear: LinearFirst, step: int) -> tuple[Any, Any, Any, Any]:
+    """The columns of W, and the middle weights as two float16 that add up to 22 bits, of at most 1,
+    and what both are multiplied with; in float32 where the first layer has no bounds.
+
+    The width is padded to whole steps: what is added is 0 everywhere and changes nothing.
     """
     torch = needed("torch", extra="torch")
     middle = linear.steps[1].weights
@@ -173,9 +163,8 @@ def _packed(linear: LinearFirst, step: int) -> _Packed:
         scaled = wide / largest[:, None]
         upper = scaled.half()
         lower = (scaled - upper.float()).half()
-    table = pad(linear.weights.T, (0, width - linear.width)).contiguous()
-    zeros = torch.zeros(MOST_MIDDLE, device=device)
-    return _Packed(width, table, upper.T.contiguous(), lower.T.contiguous(), largest, zeros)
+    table = _padded(linear.weights.T, width)
+    return table, upper.T.contiguous(), lower.T.contiguous(), largest
 
 
 @lru_cache(maxsize=1)
