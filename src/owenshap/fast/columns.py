@@ -149,8 +149,9 @@ class Pairs:
         else:
             # (rows, background, n, features)
             members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]
-            products = times(arrays, weights[:, None], members.reshape(-1, members.shape[3]).T)
-            columns = products.reshape(len(weights), *members.shape[:3])
+            columns = times(
+                arrays, weights[:, None], members.reshape(-1, members.shape[3]).T
+            ).reshape(len(weights), *members.shape[:3])
         if per_row or isinstance(drawn, slice):
             width = self.linear.width
             return columns.reshape(width, -1, self.n_players, 1), empty.reshape(width, -1, 1)

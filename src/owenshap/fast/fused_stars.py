@@ -149,22 +149,20 @@ def _packed(linear: LinearFirst, step: int) -> tuple[Any, Any, Any, Any]:
     """
     torch = needed("torch", extra="torch")
     middle = linear.steps[1].weights
-    device = linear.weights.device
     width = -(-linear.width // step) * step
-    pad = torch.nn.functional.pad
-    wide = pad(
+    wide = torch.nn.functional.pad(
         middle,
         (0, width - linear.width, 0, max(16, 1 << (len(middle) - 1).bit_length()) - len(middle)),
     )
-    largest = torch.ones(len(wide), device=device)
+    largest = wide.new_ones(len(wide))
     upper = lower = wide
     if linear.steps[0].kind != "relu":
         largest = wide.abs().amax(1).clamp_min(1e-30)
         scaled = wide / largest[:, None]
         upper = scaled.half()
         lower = (scaled - upper.float()).half()
-    table = _padded(linear.weights.T, width)
-    return table, upper.T.contiguous(), lower.T.contiguous(), largest
+    columns = _padded(linear.weights.T, width)
+    return columns, upper.T.contiguous(), lower.T.contiguous(), largest
 
 
 @lru_cache(maxsize=1)

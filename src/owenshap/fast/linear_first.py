@@ -344,8 +344,8 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
     if not arrays.fixed:
         return (left.reshape(-1, len(right)) @ right).reshape(len(left), pairs, columns)
     panel = first_panel(arrays, len(left), len(right))
-    padded = arrays.padded(right, -(-columns // panel) * panel)
-    panels = padded.reshape(len(right), -1, panel).swapaxes(0, 1)
+    whole = arrays.padded(right, -(-columns // panel) * panel)
+    panels = whole.reshape(len(right), -1, panel).swapaxes(0, 1)
     if pairs > len(panels):
         lefts = left.swapaxes(0, 1)
         products = arrays.joined([lefts @ some[None] for some in panels], 2)

@@ -104,8 +104,7 @@ def sums_features(estimator: Any) -> bool:
     """Whether a fitted estimator is known to predict sums of features times weights, and says no
     more of rows than that: one that was fitted to named columns warns of rows without names.
     """
-    known = sklearn_name(estimator) in SUMS
-    return known and "feature_names_in_" not in vars(estimator)
+    return sklearn_name(estimator) in SUMS and "feature_names_in_" not in vars(estimator)
 
 
 def sklearn_name(thing: Any) -> str | None:

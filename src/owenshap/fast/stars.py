@@ -39,8 +39,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any) -> Any:
             if kept is None:
                 hidden = hidden_at(arrays, present, columns, empty)
             else:
-                every = kept(columns, empty)[:, :, part, some]
-                hidden = every.reshape(*columns.shape[:2], -1)
+                hidden = kept(columns, empty)[:, :, part, some].reshape(*columns.shape[:2], -1)
             outputs = _outputs(pairs, rows, hidden, sign, columns)
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)

@@ -127,8 +127,7 @@ class ArrayTable(Table):
     def differs(self, background: Self) -> BoolArray:
         first = background.array[0]
         last = background.array[-1]
-        numbers = first.dtype.kind != "O"
-        if numbers and ((first != last) & (last == last)).all():  # noqa: PLR0124
+        if first.dtype.kind != "O" and ((first != last) & (last == last)).all():  # noqa: PLR0124
             return np.ones(self.array.shape, np.bool_)  # no feature is the same in all its rows
         constant = _same(background.array, first).all(axis=0)
         return ~(constant & _same(self.array, first))
@@ -141,8 +140,8 @@ class ArrayTable(Table):
         other = np.ascontiguousarray(background.array)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> NDArray[Any]:
-            present = expand(coalitions, player_of)
-            return chosen(present, own.take(rows, axis=0), other[drawn]).reshape(-1, *self.shape)
+            cells = chosen(expand(coalitions, player_of), own.take(rows, axis=0), other[drawn])
+            return cells.reshape(-1, *self.shape)
 
         return compose
 

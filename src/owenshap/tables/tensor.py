@@ -124,14 +124,11 @@ class TensorTable(Table):
         return replace(self, tensor=cast, names=background.names)
 
     def alike(self, other: Table) -> bool:
-        if (
-            not isinstance(other, TensorTable)
-            or self.shape != other.shape
-            or self.names != other.names
-        ):
-            return False
-        return bool(
-            self.tensor.dtype == other.tensor.dtype and self.tensor.device == other.tensor.device
+        return (
+            isinstance(other, TensorTable)
+            and (self.shape, self.tensor.dtype) == (other.shape, other.tensor.dtype)
+            and bool(self.tensor.device == other.tensor.device)
+            and self.names == other.names
         )
 
     def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
