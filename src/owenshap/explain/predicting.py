@@ -88,7 +88,7 @@ class Predictor:
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
     def _batch(self, rows: Table, start: int, stop: int) -> FloatArray:
-        batch = rows.copied(start, stop).batch()  # the model may write into it
+        batch = rows.own_batch(start, stop)
         try:
             raw = self.model.predict(batch)
         except Exception as error:

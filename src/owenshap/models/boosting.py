@@ -175,22 +175,17 @@ class CatboostModel(_Boosted):
         return cls(call, labels, model, unit, formerly)
 
 
-def _margin_unit(objective: Callable[[Any], str], model: Any) -> str | None:
-    """What a booster's margins are; None where that is not known, as before it is fitted."""
-    try:
-        name = objective(model)
-    except Exception:
-        return None
-    return next((unit for unit, names in UNITS.items() if name in names), None)
-
-
 def _way(
     objective: Callable[[Any], str], model: Any, predict: str | None
 ) -> tuple[str | None, str | None, str | None]:
-    """The way to predict (None: the library's own), what margins are, and what else might be
-    expected by default.
+    """The way to predict (None: the library's own), what margins are (None: not known, as before it
+    is fitted), and what else might be expected by default.
     """
-    margin_unit = _margin_unit(objective, model)
+    try:
+        name = objective(model)
+    except Exception:
+        name = ""
+    margin_unit = next((unit for unit, names in UNITS.items() if name in names), None)
     expected = {LOG_ODDS: PROBABILITY, SCORE: PROBABILITY, LOG_PREDICTION: PREDICTION}
     if predict or margin_unit not in expected:
         return predict, margin_unit, None

@@ -119,6 +119,12 @@ class Table(ABC):
     def batch(self) -> Any:
         """All rows as the model takes them."""
 
+    def own_batch(self, start: int, stop: int) -> Any:
+        """The rows from one to before the other as the model takes them, which may write into
+        them.
+        """
+        return self.copied(start, stop).batch()
+
     @abstractmethod
     def cells(self) -> NDArray[Any]:
         """The data for people to look at, (rows, features): float where all features are numbers,

@@ -94,10 +94,7 @@ class TensorTable(Table):
         return replace(self, tensor=self.tensor.index_select(0, _tensor(rows, self.tensor.device)))
 
     def copied(self, start: int, stop: int) -> Self:
-        every = start == 0 and stop == len(self)
-        return type(self)(
-            (self.tensor if every else self.tensor[start:stop]).clone(), self.names, self.shape
-        )
+        return type(self)(self.tensor[start:stop].clone(), self.names, self.shape)
 
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
