@@ -8,6 +8,7 @@ from typing import TypeAlias
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
 from owenshap.fast import fused_stars
+from owenshap.fast.batched_stars import joined_bytes, joins
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.run.blocks import all_drawn, in_draws
 from owenshap.run.task import Settings, Task
@@ -25,7 +26,7 @@ def with_stars_prefetched(tasks: Sequence[Task], settings: Settings) -> Iterator
     held = 0
     for task in tasks:
         to_value = _stars(task, settings)
-        size = 0 if to_value is None else to_value[0].joined_bytes(to_value[1])
+        size = 0 if to_value is None else joined_bytes(to_value[0].pairs, to_value[1])
         if to_value is None or held + size > to_value[0].memory:
             yield from _valued(waiting)
             waiting = []
@@ -38,7 +39,8 @@ def with_stars_prefetched(tasks: Sequence[Task], settings: Settings) -> Iterator
 def _valued(waiting: Sequence[tuple[Task, GameStars | None]]) -> Iterator[Task]:
     """The tasks, their stars valued in one launch where they are enough to be worth one."""
     stars = [to_value for _, to_value in waiting if to_value is not None]
-    if sum(game.numbers(design) for game, design in stars) >= max(1, fused_stars.FEWEST_NUMBERS):
+    numbers = sum(game.pairs.numbers(design) for game, design in stars)
+    if numbers >= max(1, fused_stars.FEWEST_NUMBERS):
         value_ahead(stars)
     yield from (task for task, _ in waiting)
 
@@ -60,6 +62,6 @@ def _stars(task: Task, settings: Settings) -> GameStars | None:
         return None
     first, *others = all_drawn(n_players, None, estimator, settings.seed, in_draws(plan, n_players))
     design = first.design.joined([block.design for block in others])
-    if not isinstance(design, Stars) or not game.joins(design, CALL_NUMBERS):
+    if not isinstance(design, Stars) or not joins(game.pairs, design, CALL_NUMBERS):
         return None
     return game, design

@@ -24,16 +24,14 @@ def additive_values(
     steps, left = settled(linear, output)
     arrays = steps.arrays
     weights = arrays.get(steps.weights)
-    bias = arrays.get(steps.bias)
-    explained = arrays.get(arrays.of_table(rows))
     background = arrays.get(arrays.of_table(absent.table))
     # distances from a row of the background are small where its numbers are large and alike
     one = background[0]
     others = background - one
     equal = absent.weights is None
     shift = np.add.reduce(others) / len(others) if equal else absent.weights @ others
-    away = explained - one - shift
-    base = (weights @ (one + shift) + bias)[None].repeat(len(away), axis=0)
+    away = arrays.get(arrays.of_table(rows)) - one - shift
+    base = (weights @ (one + shift) + arrays.get(steps.bias))[None].repeat(len(away), axis=0)
     if left.column is not None:
         weights = weights[[left.column]]
         base = base[:, [left.column]]

@@ -53,7 +53,9 @@ def fusible(pairs: Pairs, design: Stars) -> bool:
 def _outputs_each(pairs: Pairs) -> int:
     """Outputs of a row, where none is a function of several."""
     steps = pairs.linear.steps
-    return len(steps[-1 - (steps[-1].weights is None)].weights) if pairs.all_outputs else 1
+    if pairs.output_of_row is not None:
+        return 1
+    return len(steps[-1 - (steps[-1].weights is None)].weights)
 
 
 def ends_of(games: Sequence[Pairs]) -> Any:
@@ -96,28 +98,26 @@ def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, A
     linear = work[0][0].linear
     arrays = linear.arrays
     most = max(pairs.n_players for pairs in games)
-    lives = []
-    counts = []
-    centres = []
-    weights = []
-    row = []
-    star = []
+    parts = []
     at_row = at_star = 0
     for pairs, design in work:
         rows = len(pairs.rows)
         stars = design.centres.shape[0] * design.centres.shape[1]
         missing = most - pairs.n_players
-        lives.append(np.pad(pairs.live, ((0, 0), (0, missing))))
-        counts.append(np.full(rows, pairs.n_players, np.int32))
-        centres.append(np.pad(design.centres.reshape(stars, -1), ((0, 0), (0, missing))))
-        weights.append(np.tile(design.weights, design.centres.shape[0]))
-        row.append(np.repeat(np.arange(at_row, at_row + rows, dtype=np.int32), stars))
-        star.append(np.tile(np.arange(at_star, at_star + stars, dtype=np.int32), rows))
+        parts.append(
+            (
+                np.repeat(np.arange(at_row, at_row + rows, dtype=np.int32), stars),
+                np.tile(np.arange(at_star, at_star + stars, dtype=np.int32), rows),
+                np.pad(design.centres.reshape(stars, -1), ((0, 0), (0, missing))),
+                np.pad(pairs.live, ((0, 0), (0, missing))),
+                np.full(rows, pairs.n_players, np.int32),
+                np.tile(design.weights, design.centres.shape[0]),
+            )
+        )
         at_row += rows
         at_star += stars
-    unit_row, unit_star, present, index, of_rows, weight = (
-        arrays.put(np.concatenate(parts), exact=True)
-        for parts in (row, star, centres, lives, counts, weights)
+    unit_row, unit_star, present, index, counts, weight = (
+        arrays.put(np.concatenate(of_games), exact=True) for of_games in zip(*parts, strict=True)
     )
     explained, stand_in = _rows_of(games)
     away = explained - stand_in
@@ -128,7 +128,7 @@ def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, A
     units = _fused_stars.Units(
         row=unit_row,
         star=unit_star,
-        counts=of_rows,
+        counts=counts,
         index=index,
         scale=scale,
         present=present,
@@ -152,7 +152,7 @@ def _rows_of(games: Sequence[Pairs]) -> tuple[Any, Any]:
 
 def _chosen_of(games: Sequence[Pairs]) -> Any:
     """The output that is explained of each row; None: all."""
-    if games[0].all_outputs:
+    if games[0].output_of_row is None:
         return None
-    parts = [pairs.chosen_of_rows(np.arange(len(pairs.rows))) for pairs in games]
+    parts = [pairs.output_of_row for pairs in games]
     return games[0].linear.arrays.put(np.concatenate(parts), exact=True)

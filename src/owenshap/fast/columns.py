@@ -126,31 +126,28 @@ class Pairs:
         of every unit.
         """
         every, absent = self._data
-        explained = some_of(every, rows)
+        explained = every[rows]
         weights = self.linear.weights
         arrays = self.linear.arrays
         per_row = self.absent.per_row
         which = rows if per_row else drawn
-        stand_in = some_of(absent, which)
+        stand_in = absent[which]
         # (rows, background, features)
         away = explained[:, None] - (stand_in[:, None] if per_row else stand_in[None])
-        empty = (
-            self.linear.first(stand_in)
-            if self._empties is None
-            else some_of(self._empties.T, which).T
-        )
+        empty = self.linear.first(stand_in) if self._empties is None else self._empties[:, which]
         if not per_row:
             empty = arrays.joined([empty[:, None]] * len(explained), 1)  # the same for every row
         if self._member is None and self.n_players == self.rows.n_features:
             columns = weights[:, None, None] * away
         elif self._member is None:
-            live = some_of(self._live, rows)
+            live = self._live[rows]
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
             # (rows, background, n, features)
-            members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]
-            products = times(arrays, weights[:, None], members.reshape(-1, members.shape[3]).T)
-            columns = products.reshape(len(weights), *members.shape[:3])
+            members = self._member[self._live[rows]][:, None] * away[:, :, None]
+            columns = times(
+                arrays, weights[:, None], members.reshape(-1, members.shape[3]).T
+            ).reshape(len(weights), *members.shape[:3])
         if per_row or isinstance(drawn, slice):
             width = self.linear.width
             return columns.reshape(width, -1, self.n_players, 1), empty.reshape(width, -1, 1)
@@ -234,10 +231,14 @@ class Pairs:
 
     # --- outputs
 
-    @property
-    def all_outputs(self) -> bool:
-        """Whether every output of the model is explained, or a function of them all."""
-        return self.output.predicted is None and self.output.column is None
+    @cached_property
+    def output_of_row(self) -> Any:
+        """The output that is explained of each row, (rows,); None: every output of the model, or a
+        function of them all.
+        """
+        if self.output.column is None:
+            return self.output.predicted
+        return np.full(len(self.rows), self.output.column)
 
     def outputs_of(self, hidden: Any, rows: slice) -> Any:
         """What is explained, (outputs, pairs, …), from h (width, pairs, …)."""
@@ -249,8 +250,8 @@ class Pairs:
         rows.
         """
         pairs = predictions.shape[1]
-        if not self.all_outputs:
-            places = self.chosen_of_rows(self._row_of(rows, pairs))
+        if self.output_of_row is not None:
+            places = self.output_of_row[self._row_of(rows, pairs)]
             if (places == places[0]).all():  # nothing to look up, and nothing to send
                 return predictions[int(places[0])][None]
             put = self.linear.arrays.put
@@ -263,15 +264,9 @@ class Pairs:
 
     def chosen_outputs(self, rows: slice, pairs: int) -> Any:
         """The output that is explained of each pair, where there is one."""
-        if self.all_outputs:
+        if self.output_of_row is None:
             return None
-        return self.linear.arrays.put(self.chosen_of_rows(self._row_of(rows, pairs)), exact=True)
-
-    def chosen_of_rows(self, rows: IntArray) -> IntArray:
-        """The output that is explained of each of these rows, where there is one."""
-        if self.output.predicted is not None:
-            return self.output.predicted[rows]
-        return np.full(len(rows), self.output.column)
+        return self.linear.arrays.put(self.output_of_row[self._row_of(rows, pairs)], exact=True)
 
     def _row_of(self, rows: slice, pairs: int) -> IntArray:
         """The explained row of each pair."""
@@ -282,14 +277,6 @@ def slices(count: int, step: int) -> Iterator[slice]:
     """So many things, a step at a time."""
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
-
-
-def some_of(array: Any, which: Any) -> Any:
-    """The array's rows in a slice, or by number; itself where these are all: most calls explain one
-    row.
-    """
-    whole = isinstance(which, slice) and (which.start, which.stop) == (0, array.shape[0])
-    return array if whole else array[which]
 
 
 def hidden_at(arrays: Arrays, present: Any, columns: Any, empty: Any) -> Any:

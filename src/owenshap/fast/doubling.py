@@ -4,6 +4,7 @@ coalitions is ever made.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -18,20 +19,19 @@ from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.support.bits import from_codes
 
 
-def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
+def of_subsets(pairs: Pairs) -> Any:
     """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition
     of the others.
     """
     n_players = pairs.n_players
     widest = pairs.linear.widest
-    if fused is None:
-        fused = pairs.numbers(Subsets.all_of(n_players)) >= _fused_stars.FEWEST_NUMBERS
-    if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
+    many = pairs.numbers(Subsets.all_of(n_players)) >= _fused_stars.FEWEST_NUMBERS
+    if many and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
         return pairs.over_pairs(partial(_fused_values, pairs), pairs.linear.width * n_players)
     low = min(n_players, max(1, (pairs.block // widest).bit_length() - 1))
     arrays: Any = pairs.linear.arrays
     small = (n_players - low + 1) << low <= CACHED
-    folding = (_kept_folding if small else _Folding)(arrays, n_players, low)
+    folding = (_kept_folding if small else _folding)(arrays, n_players, low)
 
     def of_pairs(rows: slice, drawn: Any) -> Any:
         columns, empty = pairs.columns(rows, drawn)
@@ -69,7 +69,7 @@ def _doubled(arrays: Arrays, start: Any, columns: Any) -> Any:
     return hidden
 
 
-class _Folding:
+def _folding(arrays: Arrays, n_players: int, low: int) -> Callable[[Any, int], Any]:
     """What the coalitions of a tile add to the Shapley values: Σ (p + m) v over those with the
     player, less Σ m v over all.
 
@@ -77,48 +77,38 @@ class _Folding:
     marginal tables, over the lower and the upper half of the tile's players, so that nothing as
     long as the tile is made per player.
     """
+    members, others = size_weights(n_players)
+    sizes = np.bitwise_count(np.arange(1 << low)).astype(np.intp)
+    counts = range(n_players - low + 1)  # of the other players in a coalition
+    half = low // 2
+    gains = [arrays.put((members + others)[sizes + count], exact=True) for count in counts]
+    losses = [arrays.put(others[sizes + count], exact=True) for count in counts]
+    lower_bits = arrays.put(_bits(half), exact=True)
+    upper_bits = arrays.put(_bits(low - half), exact=True)
 
-    def __init__(self, arrays: Arrays, n_players: int, low: int) -> None:
-        members, others = size_weights(n_players)
-        sizes = np.bitwise_count(np.arange(1 << low)).astype(np.intp)
-        counts = range(n_players - low + 1)  # of the other players in a coalition
-        self._arrays = arrays
-        self._n_players = n_players
-        self._low = low
-        self._half = low // 2
-        self._gains = [
-            arrays.put((members + others)[sizes + count], exact=True) for count in counts
-        ]
-        self._losses = [arrays.put(others[sizes + count], exact=True) for count in counts]
-        self._bits = [
-            arrays.put(_bits(players), exact=True) for players in (self._half, low - self._half)
-        ]
-
-    def __call__(self, values: Any, high: int) -> Any:
+    def folded(values: Any, high: int) -> Any:
         """(outputs, pairs, n) from the values (outputs, pairs, 2^low) with these of the other
         players present.
         """
         shape = tuple(values.shape[:2])
-        half = self._half
-        low = self._low
-        gained = (values * self._gains[high.bit_count()]).reshape(*shape, -1, 1 << half)
+        gained = (values * gains[high.bit_count()]).reshape(*shape, -1, 1 << half)
         upper = gained.sum(3)
-        added = self._arrays.zeros((*shape, self._n_players))
-        added[..., :half] = _with_each(gained.sum(2), self._bits[0])
-        added[..., half:low] = _with_each(upper, self._bits[1])
-        for player in range(low, self._n_players):
+        added = arrays.zeros((*shape, n_players))
+        added[..., :half] = _with_each(gained.sum(2), lower_bits)
+        added[..., half:low] = _with_each(upper, upper_bits)
+        for player in range(low, n_players):
             if high >> (player - low) & 1:
                 added[..., player] = upper.sum(2)
-        added -= (values * self._losses[high.bit_count()]).sum(2)[..., None]
+        added -= (values * losses[high.bit_count()]).sum(2)[..., None]
         return added
 
+    return folded
 
-@lru_cache(maxsize=1)
-def _kept_folding(arrays: Arrays, n_players: int, low: int) -> _Folding:
-    """One that is small enough to be kept for the next call: its weights take longer to make than a
-    device to use.
-    """
-    return _Folding(arrays, n_players, low)
+
+_kept_folding = lru_cache(maxsize=1)(_folding)
+"""One that is small enough to be kept for the next call: its weights take longer to make than a
+device to use.
+"""
 
 
 def _with_each(sums: Any, bits: Any) -> Any:

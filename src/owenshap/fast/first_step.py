@@ -70,6 +70,5 @@ def _of_boosted_linear(model: XgboostModel) -> LinearFirst | None:
 
 def _of_both_classes(linear: LinearFirst) -> LinearFirst:
     """−score and score of a linear model."""
-    weights = np.asarray(linear.weights)
-    bias = np.asarray(linear.bias)
-    return LinearFirst(np.concatenate([-weights, weights]), np.concatenate([-bias, bias]), ())
+    weights = np.concatenate([-linear.weights, linear.weights])
+    return LinearFirst(weights, np.concatenate([-linear.bias, linear.bias]), ())

@@ -78,10 +78,13 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     """What the neighbours' outputs differ by from the centre's, (k, units, most); anything past a
     row's live players.
     """
+    # in a module of its own because triton reads the file it is in
+    from owenshap.fast import star_kernel
+
     torch = needed("torch", extra="torch")
     triton = needed("triton", extra="torch")
     kinds = [step.kind for step in linear.steps]
-    packed = _packed(linear, WIDTH_AT_ONCE)
+    table, upper, lower, largest = _packed(linear, WIDTH_AT_ONCE)
     middle = linear.steps[1]
     last = linear.steps[3]
     most = units.index.shape[1]
@@ -96,29 +99,29 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     if chosen is not None:
         centre = centre.gather(0, chosen[units.row][None])
     made = torch.empty((outputs, count, most), dtype=torch.float32, device=units.index.device)
-    _kernel()[(count, triton.cdiv(most, PLAYERS_AT_ONCE))](
+    star_kernel.stars[(count, triton.cdiv(most, PLAYERS_AT_ONCE))](
         units.row,
         units.star,
         units.counts,
         units.index.contiguous(),
         units.scale.contiguous(),
         units.present.contiguous().view(torch.uint8),
-        packed.table if units.table is None else packed.padded(units.table),
-        packed.padded(units.centres),
+        table if units.table is None else _padded(units.table, table.shape[1]),
+        _padded(units.centres, table.shape[1]),
         middles,
         centre.contiguous(),
-        packed.upper,
-        packed.lower,
-        packed.largest,
+        upper,
+        lower,
+        largest,
         last.weights.contiguous(),
-        packed.zeros if last.bias is None else last.bias,
-        packed.zeros if chosen is None else chosen,
+        last.weights.new_zeros(len(last.weights)) if last.bias is None else last.bias,
+        made if chosen is None else chosen,
         made,
         count,
         most,
-        WIDTH=packed.width,
+        WIDTH=table.shape[1],
         MIDDLE=len(middle.weights),
-        MIDDLE_PADDED=packed.upper.shape[1],
+        MIDDLE_PADDED=upper.shape[1],
         OUTPUTS=len(last.weights),
         OUTPUTS_PADDED=max(16, triton.next_power_of_2(len(last.weights))),
         FIRST=ACTIVATIONS[kinds[0]],
@@ -131,48 +134,35 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     return made
 
 
-@dataclass(frozen=True, eq=False)
-class _Packed:
-    """A model's weights as the kernel takes them."""
-
-    width: int
-    """Padded to whole steps: what is added is 0 everywhere and changes nothing."""
-    table: Any
-    upper: Any
-    lower: Any
-    largest: Any
-    zeros: Any
-
-    def padded(self, array: Any) -> Any:
-        """An array (…, width) with zeros up to the padded width."""
-        torch = needed("torch", extra="torch")
-        return torch.nn.functional.pad(array, (0, self.width - array.shape[1])).contiguous()
+def _padded(array: Any, width: int) -> Any:
+    """An array (…, width) with zeros up to a greater width."""
+    torch = needed("torch", extra="torch")
+    return torch.nn.functional.pad(array, (0, width - array.shape[1])).contiguous()
 
 
 @lru_cache(maxsize=1)
-def _packed(linear: LinearFirst, step: int) -> _Packed:
-    """Middle weights as two float16 that add up to 22 bits, of at most 1; in float32 where the
-    first layer has no bounds.
+def _packed(linear: LinearFirst, step: int) -> tuple[Any, Any, Any, Any]:
+    """The columns of W, and the middle weights as two float16 that add up to 22 bits, of at most 1,
+    and what both are multiplied with; in float32 where the first layer has no bounds.
+
+    The width is padded to whole steps: what is added is 0 everywhere and changes nothing.
     """
     torch = needed("torch", extra="torch")
     middle = linear.steps[1].weights
-    device = linear.weights.device
     width = -(-linear.width // step) * step
-    pad = torch.nn.functional.pad
-    wide = pad(
+    wide = torch.nn.functional.pad(
         middle,
         (0, width - linear.width, 0, max(16, 1 << (len(middle) - 1).bit_length()) - len(middle)),
     )
-    largest = torch.ones(len(wide), device=device)
+    largest = wide.new_ones(len(wide))
     upper = lower = wide
     if linear.steps[0].kind != "relu":
         largest = wide.abs().amax(1).clamp_min(1e-30)
         scaled = wide / largest[:, None]
         upper = scaled.half()
         lower = (scaled - upper.float()).half()
-    table = pad(linear.weights.T, (0, width - linear.width)).contiguous()
-    zeros = torch.zeros(MOST_MIDDLE, device=device)
-    return _Packed(width, table, upper.T.contiguous(), lower.T.contiguous(), largest, zeros)
+    columns = _padded(linear.weights.T, width)
+    return columns, upper.T.contiguous(), lower.T.contiguous(), largest
 
 
 @lru_cache(maxsize=1)
@@ -182,13 +172,3 @@ def has_triton() -> bool:
     if importlib.util.find_spec("triton") is None or torch.version.hip is not None:
         return False
     return bool(torch.cuda.get_device_capability() >= (8, 0))
-
-
-@lru_cache(maxsize=1)
-def _kernel() -> Any:
-    """The kernel, compiled when it is first called; in a module of its own because triton reads the
-    file it is in.
-    """
-    from owenshap.fast import star_kernel as _star_kernel
-
-    return _star_kernel.stars

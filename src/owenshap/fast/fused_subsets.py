@@ -13,7 +13,7 @@ from typing import Any
 
 from owenshap.designs.design import size_weights
 from owenshap.fast.fused_stars import ACTIVATIONS, MOST_OUTPUTS, PLAYERS_AT_ONCE, has_triton
-from owenshap.fast.linear_first import LinearFirst, Step
+from owenshap.fast.linear_first import Arrays, LinearFirst, Step
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
@@ -40,10 +40,11 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
 
     `chosen` is the one output of each pair that is wanted; None: all.
     """
+    # in a module of its own because triton reads the file it is in
+    from owenshap.fast import subset_kernel
+
     torch = needed("torch", extra="torch")
     triton = needed("triton", extra="torch")
-    arrays = linear.arrays
-    assert isinstance(arrays, TorchArrays)
     layers_and_kinds = _layers(linear)
     assert layers_and_kinds is not None
     layers, kinds = layers_and_kinds
@@ -59,11 +60,11 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
     made = torch.empty(
         (pairs, programs, padded, players), dtype=torch.float64, device=columns.device
     )
-    _kernel()[(pairs, programs)](
+    subset_kernel.subsets[(pairs, programs)](
         columns.contiguous(),
         empty.contiguous(),
         torch.cat(parts) if parts else empty,
-        *_shares(arrays, n_players),
+        *_shares(linear.arrays, n_players),
         made if chosen is None else chosen.remainder(outputs),
         made,
         pairs,
@@ -113,17 +114,7 @@ def _padded(count: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def _shares(arrays: TorchArrays, n_players: int) -> tuple[Any, Any]:
+def _shares(arrays: Arrays, n_players: int) -> tuple[Any, Any]:
     """The weights of a coalition by its size: for its members and for the others."""
     members, others = size_weights(n_players)
     return arrays.put(members, exact=True), arrays.put(others, exact=True)
-
-
-@lru_cache(maxsize=1)
-def _kernel() -> Any:
-    """The kernel, compiled when it is first called; in a module of its own because triton reads the
-    file it is in.
-    """
-    from owenshap.fast import subset_kernel as _subset_kernel
-
-    return _subset_kernel.subsets

@@ -35,6 +35,7 @@ COPIED = CACHED // 2
 CLOSE = float(np.finfo(np.float16).eps)
 
 
+@dataclass(frozen=True)
 class Arrays:
     """What a model computes with, on its device: numpy on the host. Torch overrides what differs
     there, and nothing else.
@@ -98,10 +99,6 @@ class Arrays:
         wider[:, : array.shape[1]] = array
         return wider
 
-    def products(self, left: Any, right: Any) -> Any:
-        """(m or 1, a, b) times (m or 1, b, c): m products, each made as if it were alone."""
-        return left @ right
-
     def order(self, ranks: Any) -> Any:
         """Who has each rank, along the first axis."""
         return np.argsort(ranks, axis=0)
@@ -138,7 +135,14 @@ class Arrays:
         """Sums along the last axis but one, made in float64, each in the same order whatever the
         other axes are.
         """
-        return in_halves(self.exactly(array))
+        array = self.exactly(array)
+        while (count := array.shape[-2]) > 1:  # half on half until one is left
+            half = count // 2
+            summed = array[..., :half, :] + array[..., half : 2 * half, :]
+            if count % 2:
+                summed[..., :1, :] += array[..., -1:, :]
+            array = summed
+        return array[..., 0, :]
 
     def affine(self, weights: Any, bias: Any) -> Step:
         """The step Wh + c; weights (new width, width), and perhaps no bias."""
@@ -148,13 +152,6 @@ class Arrays:
         """The context in which all of this happens."""
         # exp of a very negative score: the sigmoid is 0 then, as it should be
         return np.errstate(over="ignore")
-
-
-@dataclass(frozen=True)
-class NumpyArrays(Arrays):
-    """numpy on the host."""
-
-    dtype: Any = np.float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +185,7 @@ class LinearFirst:
     weights: Any = field(repr=False)
     bias: Any = field(repr=False)
     steps: tuple[Step, ...]
-    arrays: Arrays = field(default_factory=NumpyArrays)
+    arrays: Arrays = field(default_factory=lambda: Arrays(np.float64))
 
     @cached_property
     def width(self) -> int:
@@ -276,35 +273,22 @@ class LinearFirst:
         *before, last = self.steps
         if last.kind in ELEMENTWISE:
             return replace(self, steps=tuple(before))
-        of_scores = LOG_ODDS.get((last.kind, self._scores))
-        if of_scores is None:
+        layer = before[-1] if before else self.arrays.affine(self.weights, self.bias)
+        if layer.kind != "affine" or (last.kind, len(layer.weights)) not in LOG_ODDS:
             return None
-        matrix = self.arrays.put(np.array(of_scores))
-        if not before:
-            return replace(self, weights=matrix @ self.weights, bias=matrix @ self.bias, steps=())
-        layer = before[-1]
+        matrix = self.arrays.put(np.array(LOG_ODDS[last.kind, len(layer.weights)]))
+        weights = matrix @ layer.weights
         bias = None if layer.bias is None else matrix @ layer.bias
-        return replace(self, steps=(*before[:-1], self.arrays.affine(matrix @ layer.weights, bias)))
-
-    @property
-    def _scores(self) -> int | None:
-        """How many numbers the last step takes, where a linear layer makes them."""
-        if len(self.steps) == 1:
-            return self.width
-        layer = self.steps[-2]
-        return len(layer.weights) if layer.kind == "affine" else None
+        if not before:
+            return replace(self, weights=weights, bias=bias, steps=())
+        return replace(self, steps=(*before[:-1], self.arrays.affine(weights, bias)))
 
     def agrees(self, rows: Table, predictions: FloatArray) -> bool:
         """Whether it gives the model's own predictions (rows, k): structure is found, never
         believed.
         """
-        taken = self.arrays.of_table(rows)
-        if taken is None or taken.shape[1] != self.weights.shape[1]:
-            return False
-        with self.arrays.running():
-            hidden = self.weights @ taken.T + self.bias[:, None]
-            here = self.arrays.get(self.rest(hidden)).T
-        if here.shape != predictions.shape:
+        here = self.predict(rows)
+        if here is None or here.shape != predictions.shape:
             return False
         return bool(np.abs(here - predictions).max() <= CLOSE * np.abs(predictions).max())
 
@@ -325,7 +309,7 @@ class LinearFirst:
 ELEMENTWISE = frozenset({"logistic", "sigmoid"})
 """Last steps that make a probability of each score: the score is its log-odds."""
 
-LOG_ODDS: dict[tuple[str, int | None], list[list[float]]] = {
+LOG_ODDS: dict[tuple[str, int], list[list[float]]] = {
     ("two classes", 1): [[-1.0], [1.0]],
     ("softmax", 2): [[1.0, -1.0], [-1.0, 1.0]],
 }
@@ -360,14 +344,14 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
     if not arrays.fixed:
         return (left.reshape(-1, len(right)) @ right).reshape(len(left), pairs, columns)
     panel = first_panel(arrays, len(left), len(right))
-    padded = arrays.padded(right, -(-columns // panel) * panel)
-    panels = padded.reshape(len(right), -1, panel).swapaxes(0, 1)
+    whole = arrays.padded(right, -(-columns // panel) * panel)
+    panels = whole.reshape(len(right), -1, panel).swapaxes(0, 1)
     if pairs > len(panels):
         lefts = left.swapaxes(0, 1)
-        products = arrays.joined([arrays.products(lefts, some[None]) for some in panels], 2)
+        products = arrays.joined([lefts @ some[None] for some in panels], 2)
         return products.swapaxes(0, 1)[..., :columns]
     by_pair = [
-        arrays.products(left[:, pair][None], panels).swapaxes(0, 1).reshape(len(left), 1, -1)
+        (left[:, pair][None] @ panels).swapaxes(0, 1).reshape(len(left), 1, -1)
         for pair in range(pairs)
     ]
     return arrays.joined([product[..., :columns] for product in by_pair], 1)
@@ -378,7 +362,7 @@ def first_panel(arrays: Arrays, height: int, length: int) -> int:
     """Columns that a product with a matrix (height, length) takes at once."""
     few = min(height, max(1, CALL_NUMBERS // length))  # of a large one some rows tell
     left = arrays.put(np.random.default_rng(0).normal(size=(1, few, length)))
-    return even_panel(arrays, length, lambda right: arrays.products(left, right), FIRST_PANEL)
+    return even_panel(arrays, length, lambda right: left @ right, FIRST_PANEL)
 
 
 def even_panel(arrays: Arrays, length: int, product: Callable[[Any], Any], most: int) -> int:
@@ -396,19 +380,6 @@ def even_panel(arrays: Arrays, length: int, product: Callable[[Any], Any], most:
             break
         columns = 1 << (columns - 1).bit_length() - 1  # the next lower power of two
     return columns
-
-
-def in_halves(array: Any) -> Any:
-    """Sums along the last axis but one, half on half until one is left: in one order whatever the
-    other axes are.
-    """
-    while (count := array.shape[-2]) > 1:
-        half = count // 2
-        summed = array[..., :half, :] + array[..., half : 2 * half, :]
-        if count % 2:
-            summed[..., :1, :] += array[..., -1:, :]
-        array = summed
-    return array[..., 0, :]
 
 
 def affine(weights: NDArray[Any], bias: NDArray[Any]) -> Step:
@@ -441,4 +412,4 @@ def layered(
     steps = after[0]
     for layer, activation in zip(others, after[1:], strict=True):
         steps += [affine(*layer), *activation]
-    return LinearFirst(first, bias, tuple(steps), NumpyArrays(dtype))
+    return LinearFirst(first, bias, tuple(steps), Arrays(dtype))

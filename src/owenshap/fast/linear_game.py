@@ -130,21 +130,17 @@ class LinearModelGame(ModelGame):
 
         return awaited
 
-    def device_replicates(
-        self, design: Design, empty: FloatArray, grand: FloatArray, /, fused: bool | None = None
-    ) -> Any:
-        """The same as (outputs, rows, n, r), left on the model's device; `fused` decides for or
-        against a kernel of our own.
-        """
+    def device_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> Any:
+        """The same as (outputs, rows, n, r), left on the model's device."""
         arrays = self.linear.arrays
         with arrays.running():
             if isinstance(design, Stars):
                 ends = None if design.background is None else self._ends(empty, grand)
-                return of_stars(self.pairs, _once_per_draw(design), ends, fused)
+                return of_stars(self.pairs, _once_per_draw(design), ends)
             if isinstance(design, Chains):
                 return of_chains(self.pairs, _once_per_draw(design), self._ends(empty, grand))
             assert design == Subsets.all_of(self.n_players)
-            return of_subsets(self.pairs, fused)
+            return of_subsets(self.pairs)
 
     def _ends(self, empty: FloatArray, grand: FloatArray) -> Any:
         """(ends, outputs, rows): by row as the game has them, by output as the arrays here have
@@ -171,20 +167,6 @@ class LinearModelGame(ModelGame):
                 pairs.over_pairs(of_pairs, self.linear.width * self.n_players)
             )
         return values.transpose(2, 1, 0).reshape(self.n_players, -1)
-
-    def numbers(self, design: Design) -> int:
-        """Hidden numbers of all coalitions of a design."""
-        return self.pairs.numbers(design)
-
-    def joins(self, design: Design, at_once: int) -> bool:
-        """Whether a design of so many coalitions at most can be valued together with those of other
-        games.
-        """
-        return batched_stars.joins(self.pairs, design, at_once)
-
-    def joined_bytes(self, design: Stars) -> int:
-        """Bytes of working arrays where it is."""
-        return batched_stars.joined_bytes(self.pairs, design)
 
 
 @dataclass(frozen=True, eq=False)

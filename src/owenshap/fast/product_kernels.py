@@ -65,8 +65,8 @@ class KernelMachine:
         rows = self.numbers(table)
         if rows is None or predictions.shape[1] != self.weights.shape[1]:
             return False
-        away = np.abs(self.predict(rows) - predictions).max()
-        return bool(away <= ROUNDING * np.abs(predictions).max())
+        away = np.abs(self.predict(rows) - predictions)
+        return bool(away.max() <= ROUNDING * np.abs(predictions).max())
 
     def shapley_values(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.fast.product_kernels import KernelMachine
-from owenshap.fast.sklearn_linear import replaced, scalers_and_final, scaling, sklearn_name
+from owenshap.fast.sklearn_linear import scalings_and_final, sklearn_name
 from owenshap.models import Model
 from owenshap.models.scikit_learn import SklearnModel
 from owenshap.support.arrays import FloatArray
@@ -31,18 +31,12 @@ def kernel_machine_of(model: Model) -> KernelMachine | None:
     """The model as a sum of products over features, where it is known to be one; else None."""
     if not isinstance(model, SklearnModel) or model.log or model.arguments or model.both:
         return None
-    scalers, final = scalers_and_final(model.estimator)
-    if final is None or any(replaced(step) for step in (model.estimator, *scalers, final)):
-        return None
+    scalings, final = scalings_and_final(model.estimator)
     machine = _machine(final, model.method)
     if machine is None:
         return None
     centres, rates, power, weights, bias = machine
-    for scaler in reversed(scalers):
-        affine = scaling(scaler)
-        if affine is None:
-            return None
-        scale, shift = affine  # z = scale · x + shift
+    for scale, shift in scalings:
         centres = (centres - shift) / scale
         rates = rates * np.abs(scale) ** power
     return KernelMachine(centres, rates, power, weights, bias)

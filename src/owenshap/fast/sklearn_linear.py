@@ -70,10 +70,8 @@ PERCEPTRONS = {"MLPClassifier": "predict_proba", "MLPRegressor": "predict"}
 
 def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     """A fitted estimator's linear first step, where `method` is known to begin with one."""
-    scalers, final = scalers_and_final(estimator)
-    if replaced(estimator) or replaced(final) or any(map(replaced, scalers)):
-        return None
-    layers = None if final is None else _layers(final, method)
+    scalings, final = scalings_and_final(estimator)
+    layers = _layers(final, method)
     if layers is None:
         return None
     weights, biases, activations = layers
@@ -82,35 +80,31 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     weights = [each.astype(np.float64) for each in weights]
     first = weights[0]
     bias = biases[0]
-    for scaler in reversed(scalers):
-        affine = scaling(scaler)
-        if affine is None:
-            return None
-        scale, shift = affine  # z = scale · x + shift
+    for scale, shift in scalings:
         bias = bias + first @ np.broadcast_to(shift, first.shape[1:])
         first = first * scale
     return layered([first, *weights[1:]], [bias, *biases[1:]], activations)
 
 
-def scalers_and_final(estimator: Any) -> tuple[list[Any], Any]:
-    """The steps of a pipeline before the last one, and that; of another estimator none, and it."""
-    if sklearn_name(estimator) != "Pipeline":
-        return [], estimator
-    steps = [step for _, step in estimator.steps]
-    return [step for step in steps[:-1] if step is not None and step != "passthrough"], steps[-1]
-
-
-def replaced(thing: Any) -> bool:
-    """Whether somebody put a method of their own on the estimator itself."""
-    return not CALLED.isdisjoint(getattr(thing, "__dict__", ()))
+def scalings_and_final(estimator: Any) -> tuple[list[Any], Any]:
+    """Scale and shift of each scaler of a pipeline, the last one first, and its last step; of
+    another estimator none, and itself. None as the last step where one before it is no known
+    scaler, or somebody put a method of their own on one of them.
+    """
+    piped = sklearn_name(estimator) == "Pipeline"
+    steps = [step for _, step in estimator.steps] if piped else [estimator]
+    if any(not CALLED.isdisjoint(getattr(each, "__dict__", ())) for each in (estimator, *steps)):
+        return [], None
+    scalers = [step for step in steps[:-1] if step is not None and step != "passthrough"]
+    scalings = [_scaling(scaler) for scaler in reversed(scalers)]
+    return scalings, None if None in scalings else steps[-1]
 
 
 def sums_features(estimator: Any) -> bool:
     """Whether a fitted estimator is known to predict sums of features times weights, and says no
     more of rows than that: one that was fitted to named columns warns of rows without names.
     """
-    known = sklearn_name(estimator) in SUMS
-    return known and "feature_names_in_" not in vars(estimator)
+    return sklearn_name(estimator) in SUMS and "feature_names_in_" not in vars(estimator)
 
 
 def sklearn_name(thing: Any) -> str | None:
@@ -118,7 +112,7 @@ def sklearn_name(thing: Any) -> str | None:
     return type(thing).__name__ if type(thing).__module__.startswith("sklearn.") else None
 
 
-def scaling(scaler: Any) -> tuple[Any, Any] | None:
+def _scaling(scaler: Any) -> tuple[Any, Any] | None:
     """Scale and shift of z = scale · x + shift; None for what is no such scaler."""
     name = sklearn_name(scaler)
     if name == "MinMaxScaler" and not scaler.clip:

@@ -14,15 +14,14 @@ from owenshap.fast.columns import Pairs, hidden_at
 from owenshap.fast.linear_first import FIRST_PANEL
 
 
-def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
+def of_stars(pairs: Pairs, design: Stars, ends: Any) -> Any:
     """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where
     background rows are drawn.
     """
     arrays = pairs.linear.arrays
     replicates, stars, n_players = design.centres.shape
-    if fused is None:
-        fused = pairs.numbers(design) >= _fused_stars.FEWEST_NUMBERS
-    fused = fused and fusible(pairs, design)
+    many = pairs.numbers(design) >= _fused_stars.FEWEST_NUMBERS
+    fused = many and fusible(pairs, design)
     if fused and joinable(pairs) and joined_bytes(pairs, design) <= pairs.memory:
         return joined([(pairs, design)])[0]
     weights = arrays.put(design.weights)
@@ -40,8 +39,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
             if kept is None:
                 hidden = hidden_at(arrays, present, columns, empty)
             else:
-                every = kept(columns, empty)[:, :, part, some]
-                hidden = every.reshape(*columns.shape[:2], -1)
+                hidden = kept(columns, empty)[:, :, part, some].reshape(*columns.shape[:2], -1)
             outputs = _outputs(pairs, rows, hidden, sign, columns)
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)

@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.fast.linear_first import Arrays, LinearFirst, Step, in_halves
+from owenshap.fast.linear_first import Arrays, LinearFirst, Step
 from owenshap.fast.torch_watched import watched
 from owenshap.models import Model
 from owenshap.support.arrays import ON_DEVICE, FloatArray
@@ -53,7 +52,6 @@ class TorchArrays(Arrays):
     """torch on the module's device, in the module's dtype."""
 
     device: Any
-    dtype: Any
     flat: bool
     """Whether the module flattens rows itself, so that they may have any shape."""
     torch: Any = field(default_factory=lambda: needed("torch", extra="torch"), repr=False)
@@ -108,10 +106,6 @@ class TorchArrays(Arrays):
         extra = columns - array.shape[1]
         return self.torch.nn.functional.pad(array, (0, extra)) if extra else array.contiguous()
 
-    def products(self, left: Any, right: Any) -> Any:
-        count = max(len(left), len(right))
-        return self.torch.bmm(left.expand(count, -1, -1), right.expand(count, -1, -1))
-
     def order(self, ranks: Any) -> Any:
         places = ranks.long()
         every = self.torch.arange(len(places), device=self.device).reshape(
@@ -139,7 +133,7 @@ class TorchArrays(Arrays):
 
     def exact_sum(self, array: Any) -> Any:
         if self.fixed:
-            return in_halves(array.double())
+            return super().exact_sum(array)
         # a copy takes less than sums along strides do more
         return array.contiguous().sum(-2, dtype=self.torch.float64)
 
@@ -173,14 +167,13 @@ def linear_first_of(module: Any) -> LinearFirst | None:
         seen = watched(module)
         if seen is None:
             return None
-        first = seen.layer
-        flat = seen.flat
-        steps = (seen.rest,)
+        first, flat, rest = seen
+        steps = (rest,)
     if first.weight.dtype not in (torch.float32, torch.float64):
         return None  # half precision: sums of columns lose more than the module does
     weights = first.weight.detach()
     bias = weights.new_zeros(len(weights)) if first.bias is None else first.bias.detach()
-    return LinearFirst(weights, bias, steps, TorchArrays(weights.device, weights.dtype, flat))
+    return LinearFirst(weights, bias, steps, TorchArrays(weights.dtype, weights.device, flat))
 
 
 def _layers(module: Any, torch: Any) -> list[Any]:
@@ -222,7 +215,7 @@ def _step(layer: Any, torch: Any) -> Step:
     name = type(layer).__name__
     ours = type(layer).__module__.startswith("torch.nn.modules")
     if ours and name in IN_PLACE:
-        return _in_place(name)
+        return Step(name.lower(), getattr(torch.Tensor, IN_PLACE[name]), by_panel=True)
     if ours and name in BY_ELEMENT:
         return Step(name.lower(), layer, by_panel=True)
     if ours and name in ("Softmax", "LogSoftmax") and layer.dim in (1, -1):
@@ -231,33 +224,15 @@ def _step(layer: Any, torch: Any) -> Step:
     return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
 
 
-@cache
-def _in_place(name: str) -> Step:
-    return Step(
-        name.lower(), getattr(needed("torch", extra="torch").Tensor, IN_PLACE[name]), by_panel=True
-    )
-
-
 def _affine(weights: Any, bias: Any, torch: Any) -> Step:
-    on_host = weights.device.type == "cpu"  # elsewhere a wide product keeps the whole device busy
-    if bias is None:
-        return Step(
-            "affine", lambda hidden: _product(weights, hidden, torch), weights, by_panel=on_host
-        )
-    column = bias.unsqueeze(1)
+    column = None if bias is None else bias.unsqueeze(1)
 
     def apply(hidden: Any) -> Any:
+        if column is None:  # panels one by one, which a product with a plain matrix joins
+            return (weights if hidden.ndim == 2 else weights[None]) @ hidden
         if hidden.ndim == 2:
             return torch.addmm(column, weights, hidden)
         return torch.baddbmm(column, weights.expand(len(hidden), *weights.shape), hidden)
 
-    return Step("affine", apply, weights, bias, on_host)
-
-
-def _product(weights: Any, hidden: Any, torch: Any) -> Any:
-    """Wh of (width, m), or of (panels, width, m) one by one."""
-    return (
-        weights @ hidden
-        if hidden.ndim == 2
-        else torch.bmm(weights.expand(len(hidden), *weights.shape), hidden)
-    )
+    # elsewhere than on the host a wide product keeps the whole device busy
+    return Step("affine", apply, weights, bias, weights.device.type == "cpu")

@@ -8,7 +8,6 @@ of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,39 +23,9 @@ class _RowsUsedError(Exception):
     """The rows went elsewhere than into one linear layer."""
 
 
-@dataclass(frozen=True)
-class Watched:
-    """A module that begins with a Linear."""
-
-    module: Any
-    layer: Any
-    """The Linear that takes the rows and alone sees them."""
-    flat: bool
-    """Whether rows are flattened before."""
-    outputs: int
-
-    @property
-    def rest(self) -> Step:
-        """What follows the layer: the module's own forward, in which the layer gives the h that is
-        asked about.
-        """
-
-        def apply(hidden: Any) -> Any:
-            count = hidden.shape[1]
-            try:
-                made, _ = _called(self.module, self.layer.weight, hidden.T.contiguous())
-            # it may look at the rows after all, for some h: the plain way is taken for what is not
-            # finite
-            except Exception:
-                return hidden.new_full((self.outputs, count), float("nan"))
-            return made.reshape(count, -1).T
-
-        return Step("other", apply)
-
-
-def watched(module: Any) -> Watched | None:
-    """A module in evaluation mode whose rows go into one Linear and nowhere else; None where they
-    do not.
+def watched(module: Any) -> tuple[Any, bool, Step] | None:
+    """Of a module in evaluation mode whose rows go into one Linear and nowhere else: that layer,
+    whether rows are flattened before, and what follows; None where they go elsewhere.
     """
     torch = needed("torch", extra="torch")
     every = list(module.modules())
@@ -69,7 +38,8 @@ def watched(module: Any) -> Watched | None:
         None,
     )
     if type(layer) is not torch.nn.Linear or any(
-        submodule.training or _compiled(submodule) for submodule in every
+        submodule.training or type(submodule).__module__.startswith("torch._dynamo")  # compiled
+        for submodule in every
     ):
         return None
     try:
@@ -77,9 +47,27 @@ def watched(module: Any) -> Watched | None:
             made, flat = _called(
                 module, layer.weight, layer.weight.new_zeros(2, layer.out_features)
             )
-            return Watched(module, layer, flat, made.reshape(2, -1).shape[1])
+            return layer, flat, _rest(module, layer, made.reshape(2, -1).shape[1])
     except Exception:  # whatever it does not like about such rows: the plain way is there
         return None
+
+
+def _rest(module: Any, layer: Any, outputs: int) -> Step:
+    """What follows the layer: the module's own forward, in which the layer gives the h that is
+    asked about.
+    """
+
+    def apply(hidden: Any) -> Any:
+        count = hidden.shape[1]
+        try:
+            made, _ = _called(module, layer.weight, hidden.T.contiguous())
+        # it may look at the rows after all, for some h: the plain way is taken for what is not
+        # finite
+        except Exception:
+            return hidden.new_full((outputs, count), float("nan"))
+        return made.reshape(count, -1).T
+
+    return Step("other", apply)
 
 
 def _called(module: Any, weight: Any, hidden: Any) -> tuple[Any, bool]:
@@ -145,7 +133,3 @@ def _leaves(given: Any) -> Iterator[Any]:
         yield from _leaves(list(given.values()))
     else:
         yield given
-
-
-def _compiled(module: Any) -> bool:
-    return type(module).__module__.startswith("torch._dynamo")

@@ -109,10 +109,9 @@ class XgboostModel(_Boosted):
     def of(cls, model: Any, predict: str | None) -> Self:
         import xgboost
 
-        wrapped = not isinstance(model, xgboost.Booster)
         used, margin_unit, formerly = _way(_xgboost_objective, model, predict)
         call: Callable[[Any], Any]
-        if wrapped:
+        if not isinstance(model, xgboost.Booster):
             call, labels = _wrapper_call(model, used, output_margin=True)
             booster = model.get_booster() if model.booster == LINEAR else None
         else:
@@ -125,7 +124,7 @@ class XgboostModel(_Boosted):
             if booster is not None:  # has no prediction in place
                 call = partial(xgboost_through_matrix, model, margin)
         linear = booster if used == MARGIN else None
-        unit = _unit(used, margin_unit, wrapped and labels is not None)
+        unit = _unit(used, margin_unit, labels is not None)
         return cls(call, labels, model, unit, formerly, linear=linear)
 
 
@@ -139,15 +138,14 @@ class LightgbmModel(_Boosted):
     def of(cls, model: Any, predict: str | None) -> Self:
         import lightgbm
 
-        wrapped = not isinstance(model, lightgbm.Booster)
         used, margin_unit, formerly = _way(_lightgbm_objective, model, predict)
-        if wrapped:
+        if not isinstance(model, lightgbm.Booster):
             call, labels = _wrapper_call(model, used, raw_score=True)
         else:
             _check_known(predict, ("predict", MARGIN))
             call = partial(model.predict, raw_score=used == MARGIN)
             labels = None
-        unit = _unit(used, margin_unit, wrapped and labels is not None)
+        unit = _unit(used, margin_unit, labels is not None)
         return cls(call, labels, model, unit, formerly)
 
 
@@ -177,22 +175,17 @@ class CatboostModel(_Boosted):
         return cls(call, labels, model, unit, formerly)
 
 
-def _margin_unit(objective: Callable[[Any], str], model: Any) -> str | None:
-    """What a booster's margins are; None where that is not known, as before it is fitted."""
-    try:
-        name = objective(model)
-    except Exception:
-        return None
-    return next((unit for unit, names in UNITS.items() if name in names), None)
-
-
 def _way(
     objective: Callable[[Any], str], model: Any, predict: str | None
 ) -> tuple[str | None, str | None, str | None]:
-    """The way to predict (None: the library's own), what margins are, and what else might be
-    expected by default.
+    """The way to predict (None: the library's own), what margins are (None: not known, as before it
+    is fitted), and what else might be expected by default.
     """
-    margin_unit = _margin_unit(objective, model)
+    try:
+        name = objective(model)
+    except Exception:
+        name = ""
+    margin_unit = next((unit for unit, names in UNITS.items() if name in names), None)
     expected = {LOG_ODDS: PROBABILITY, SCORE: PROBABILITY, LOG_PREDICTION: PREDICTION}
     if predict or margin_unit not in expected:
         return predict, margin_unit, None
@@ -242,33 +235,36 @@ def _wrapper_call(
         if callable(method := getattr(model, name, None))
     }
     if "predict" not in methods:
-        advice = "Give the fitted model, or a function of a batch"
-        raise InputError("model", "have a method predict", type(model).__name__, advice)
+        raise InputError(
+            "model",
+            "have a method predict",
+            type(model).__name__,
+            "Give the fitted model, or a function of a batch",
+        )
     _check_known(predict, (*methods, MARGIN))
+    labels = _labels(model)
     if predict == MARGIN:
-        return partial(model.predict, **for_margin), _margin_labels(model)
+        # one margin per class, but for two classes one: that of the second
+        of_margins = labels if labels is None or len(labels) > 2 else labels[-1:]
+        return partial(model.predict, **for_margin), of_margins
     method = predict or next(iter(methods))
-    return methods[method], _labels(model) if method == "predict_proba" else None
+    return methods[method], labels if method == "predict_proba" else None
 
 
 def _check_known(predict: str | None, known: tuple[str, ...]) -> None:
     if predict is not None and predict not in known:
-        advice = (
-            "Any other way to predict goes into a function: lambda rows: model.predict(rows, …)"
+        raise InputError(
+            "predict",
+            f"be one of {', '.join(known)}",
+            predict,
+            "Any other way to predict goes into a function: lambda rows: model.predict(rows, …)",
         )
-        raise InputError("predict", f"be one of {', '.join(known)}", predict, advice)
 
 
 def _labels(model: Any) -> list[Any] | None:
     """A classifier's classes; None for regressors and rankers, and before it is fitted."""
     classes = getattr(model, "classes_", None)
     return None if classes is None or not len(classes) else [*classes]
-
-
-def _margin_labels(model: Any) -> list[Any] | None:
-    """One margin per class, but for two classes one: that of the second."""
-    labels = _labels(model)
-    return labels if labels is None or len(labels) > 2 else labels[-1:]
 
 
 def xgboost_through_matrix(booster: Any, margin: bool, batch: Any) -> Any:

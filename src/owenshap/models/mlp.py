@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.errors import InputError
 from owenshap.models.base import Model
 
-ALSO = {"sigmoid": "logistic"}
-
 
 def _logistic(hidden: Any) -> Any:
     np.negative(hidden, out=hidden)
@@ -78,16 +76,17 @@ class MLP(Model):
     ) -> None:
         layers = [np.asarray(weight) for weight in weights]
         if not layers or any(layer.ndim != 2 or layer.dtype.kind not in "biuf" for layer in layers):
-            advice = "Give one array (width, next width) per layer"
             raise InputError(
-                "weights", "be tables of numbers", [layer.shape for layer in layers], advice
+                "weights",
+                "be tables of numbers",
+                [layer.shape for layer in layers],
+                "Give one array (width, next width) per layer",
             )
         if any(before.shape[1] != after.shape[0] for before, after in pairwise(layers)):
-            got = [layer.shape for layer in layers]
             raise InputError(
                 "weights",
                 "fit each other, (width, next width)",
-                got,
+                [layer.shape for layer in layers],
                 "Transpose them where they come from torch",
             )
         added = (
@@ -96,10 +95,9 @@ class MLP(Model):
             else [np.asarray(b) for b in biases]
         )
         if [bias.shape for bias in added] != [layer.shape[1:] for layer in layers]:
-            rule = f"have shapes {[layer.shape[1:] for layer in layers]}"
             raise InputError(
                 "biases",
-                rule,
+                f"have shapes {[layer.shape[1:] for layer in layers]}",
                 [bias.shape for bias in added],
                 "Give one number per output of each layer",
             )
@@ -137,13 +135,13 @@ def _names(activations: str | Sequence[str], layers: int) -> list[str]:
         if isinstance(activations, str)
         else list(activations)
     )
-    names = [ALSO.get(name, name) for name in names]
+    names = ["logistic" if name == "sigmoid" else name for name in names]
     known = ["identity", *(name for name in ACTIVATIONS if name != "two classes")]
     if len(names) != layers or any(name not in known for name in names):
-        rule = (
-            f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers"
-        )
         raise InputError(
-            "activations", rule, activations, "One name stands for all layers but the last"
+            "activations",
+            f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers",
+            activations,
+            "One name stands for all layers but the last",
         )
     return names

@@ -74,20 +74,18 @@ class OnnxModel(Model):
             if taken.shape and isinstance(taken.shape[0], int)
         ]
         if fixed:
-            got = f"{fixed[0].shape[0]} rows at a time in input {fixed[0].name!r}"
             raise InputError(
                 "model",
                 "take any number of rows",
-                got,
+                f"{fixed[0].shape[0]} rows at a time in input {fixed[0].name!r}",
                 "Export it with a first axis of no fixed length",
             )
         unknown = next((taken for taken in session.get_inputs() if taken.type not in DTYPES), None)
         if unknown is not None:
-            got = f"{unknown.type} in input {unknown.name!r}"
             raise InputError(
                 "model",
                 "take tensors of numbers or texts",
-                got,
+                f"{unknown.type} in input {unknown.name!r}",
                 "Explain a function that runs the session",
             )
         return cls(session, _chosen(session.get_outputs(), predict), source)
@@ -111,19 +109,21 @@ class OnnxModel(Model):
         if isinstance(table, ArrayTable):
             shuffled = set(table.names) == set(inputs) and table.names != inputs
             if table.n_features != len(inputs) or shuffled:
-                rule = f"have the columns {', '.join(inputs)} as the model has inputs"
                 raise InputError(
                     "data",
-                    rule,
+                    f"have the columns {', '.join(inputs)} as the model has inputs",
                     f"{', '.join(table.names)}",
                     "Put them in this order, or give a DataFrame",
                 )
             return table
         missing = [name for name in inputs if name not in _by_input_name(table.names)]
         if missing:
-            got = f"no {', '.join(missing)}"
-            advice = f"Its inputs are {', '.join(inputs)}"
-            raise InputError("data", "have a column for each input of the model", got, advice)
+            raise InputError(
+                "data",
+                "have a column for each input of the model",
+                f"no {', '.join(missing)}",
+                f"Its inputs are {', '.join(inputs)}",
+            )
         return table
 
     def predict(self, batch: Any) -> NDArray[Any]:
@@ -202,11 +202,10 @@ def _chosen(outputs: list[Any], predict: str | None) -> str:
         [],
     )
     if len(likely) != 1:
-        got = f"the outputs {', '.join(output.name for output in outputs)}"
         raise InputError(
             "model",
             "have one output of numbers",
-            got,
+            f"the outputs {', '.join(output.name for output in outputs)}",
             "Name the one to explain, as in predict='logits'",
         )
     return likely[0]

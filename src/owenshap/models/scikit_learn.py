@@ -90,11 +90,10 @@ class SklearnModel(Model):
         names = METHODS if predict is None else (predict,)
         method = next((name for name in names if callable(getattr(model, name, None))), None)
         if method is None:
-            got = f"{type(model).__name__} without {' or '.join(names)}"
             raise InputError(
                 "model",
                 "have a method that predicts",
-                got,
+                f"{type(model).__name__} without {' or '.join(names)}",
                 "Give its method by name, or a function of a batch",
             )
         return cls(model, method, _labels(model, method), _unit(model, method))
@@ -254,5 +253,5 @@ def _labels(model: Any, method: str) -> list[Any] | None:
 
 def _by_pairs(model: Any) -> bool:
     """Whether scores are those of pairs of classes: of three classes there are three pairs too."""
-    last = getattr(model, "steps", [(None, model)])[-1][1]
-    return getattr(last, "decision_function_shape", None) == "ovo" and len(model.classes_) > 2
+    final = _final(getattr(model, "best_estimator_", model))
+    return getattr(final, "decision_function_shape", None) == "ovo" and len(model.classes_) > 2

@@ -15,7 +15,7 @@ from owenshap.models.base import IN_A_CACHE, Model
 from owenshap.support.arrays import ON_DEVICE
 from owenshap.support.extras import needed
 from owenshap.tables import Table
-from owenshap.tables.tensor import TensorTable, is_module, submodules, without_gradients
+from owenshap.tables.tensor import TensorTable, is_module, submodules
 
 # batch elements where launching a kernel costs more than the rows in it; layers take more
 ON_A_DEVICE = ON_DEVICE // 4
@@ -46,19 +46,16 @@ class TorchModel(Model):
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
         if predict is not None and not callable(getattr(model, predict, None)):
-            got = f"{type(model).__name__} without {predict}"
             raise InputError(
                 "model",
                 "have the method that predict names",
-                got,
+                f"{type(model).__name__} without {predict}",
                 "Leave out predict to call the module itself",
             )
         device, _ = _home(model)
-        host = device is None or device.type == "cpu"
-        launches = device is not None and device.type == "cuda"
-        if host:
+        if device is None or device.type == "cpu":
             return cls(model, predict or "__call__")
-        return cls(model, predict or "__call__", ON_A_DEVICE, ON_A_DEVICE, launches)
+        return cls(model, predict or "__call__", ON_A_DEVICE, ON_A_DEVICE, device.type == "cuda")
 
     def prepare(self, table: Table) -> Table:
         tensors = TensorTable.of_table(table)
@@ -76,13 +73,10 @@ class TorchModel(Model):
 
     def _raw(self, batch: Any) -> Any:
         """What the module returns, where it is; floats as float64."""
-        with _evaluating(self.module), without_gradients():
+        torch = needed("torch", extra="torch")
+        with _evaluating(self.module), torch.inference_mode():
             raw = getattr(self.module, self.method)(batch)
-            if (
-                needed("torch", extra="torch").is_tensor(raw)
-                and raw.is_cuda
-                and raw.dtype.is_floating_point
-            ):
+            if torch.is_tensor(raw) and raw.is_cuda and raw.dtype.is_floating_point:
                 raw = raw.double()  # there: waking the host's threads for it takes milliseconds
         return raw
 

@@ -83,14 +83,17 @@ class ArrayTable(Table):
 
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
-            rule = f"have rows of shape {background.shape} as the background has"
-            raise InputError(what, rule, self.shape, "Give the columns that the model takes")
-        cast = _cast(self.array, background.array.dtype)
-        if cast is None:
-            rule = f"fit the background's dtype {background.array.dtype}"
             raise InputError(
                 what,
-                rule,
+                f"have rows of shape {background.shape} as the background has",
+                self.shape,
+                "Give the columns that the model takes",
+            )
+        cast = _cast(self.array, background.array.dtype)
+        if cast is None:
+            raise InputError(
+                what,
+                f"fit the background's dtype {background.array.dtype}",
                 f"{self.array.dtype}, which loses digits there",
                 "Convert one of the two with astype",
             )
@@ -113,15 +116,18 @@ class ArrayTable(Table):
         if array.ndim == len(self.shape):
             array = array[None]
         if array.shape[1:] != self.shape:
-            rule = f"have rows of shape {self.shape} as the other rows have"
-            raise InputError(what, rule, f"shape {array.shape}", "Give a number for each feature")
+            raise InputError(
+                what,
+                f"have rows of shape {self.shape} as the other rows have",
+                f"shape {array.shape}",
+                "Give a number for each feature",
+            )
         return type(self).of(array, self.names).like(self, what)
 
     def differs(self, background: Self) -> BoolArray:
         first = background.array[0]
         last = background.array[-1]
-        numbers = first.dtype.kind != "O"
-        if numbers and ((first != last) & (last == last)).all():  # noqa: PLR0124
+        if first.dtype.kind != "O" and ((first != last) & (last == last)).all():  # noqa: PLR0124
             return np.ones(self.array.shape, np.bool_)  # no feature is the same in all its rows
         constant = _same(background.array, first).all(axis=0)
         return ~(constant & _same(self.array, first))
@@ -134,8 +140,8 @@ class ArrayTable(Table):
         other = np.ascontiguousarray(background.array)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> NDArray[Any]:
-            present = expand(coalitions, player_of)
-            return chosen(present, own.take(rows, axis=0), other[drawn]).reshape(-1, *self.shape)
+            cells = chosen(expand(coalitions, player_of), own.take(rows, axis=0), other[drawn])
+            return cells.reshape(-1, *self.shape)
 
         return compose
 
@@ -165,13 +171,21 @@ class ArrayTable(Table):
 def _as_array(data: Any, what: str) -> NDArray[Any]:
     check_unmasked(what, data)
     if hasattr(data, "toarray"):  # scipy's sparse matrices and arrays, which numpy wraps whole
-        advice = "Give X.toarray(), or a DataFrame; models of sparse rows take dense ones too"
-        raise InputError(what, "be dense", f"a sparse {type(data).__name__}", advice)
+        raise InputError(
+            what,
+            "be dense",
+            f"a sparse {type(data).__name__}",
+            "Give X.toarray(), or a DataFrame; models of sparse rows take dense ones too",
+        )
     try:
         array = np.asarray(data)
     except ValueError:
-        advice = "Give one row per example, one column per feature"
-        raise InputError(what, "be a table", "rows of different lengths", advice) from None
+        raise InputError(
+            what,
+            "be a table",
+            "rows of different lengths",
+            "Give one row per example, one column per feature",
+        ) from None
     if isinstance(data, (list, tuple)) and array.dtype.kind == "f":
         _check_integers(data, array, what)
     return array
@@ -184,8 +198,12 @@ def _check_integers(data: Any, array: NDArray[Any], what: str) -> None:
         return
     for cell in np.asarray(data, np.object_)[large]:
         if isinstance(cell, (int, np.integer)) and int(cell) != int(float(cell)):
-            advice = "Give a DataFrame, whose columns have dtypes"
-            raise InputError(what, "have integers that float64 holds", cell, advice)
+            raise InputError(
+                what,
+                "have integers that float64 holds",
+                cell,
+                "Give a DataFrame, whose columns have dtypes",
+            )
 
 
 def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:

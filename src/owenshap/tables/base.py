@@ -99,12 +99,11 @@ class Table(ABC):
         What a model can tell apart differs: 0 and −0 do.
         """
 
+    @abstractmethod
     def differs_by_row(self, other: Self) -> BoolArray:
         """Where a row's feature differs from that of the same row of another table, (rows,
         features).
         """
-        by_row = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
-        return np.concatenate(by_row)
 
     @abstractmethod
     def composer(self, background: Self, player_of: IntArray | None) -> Composer:
@@ -213,9 +212,7 @@ def _table_of(kind: type[Any]) -> type[Table]:
 
 def expand(coalitions: BoolArray, player_of: IntArray | None) -> BoolArray:
     """Which features are present, (m, features), in these coalitions of players."""
-    if player_of is None:
-        return coalitions
-    if len(player_of) == coalitions.shape[1] and (player_of == np.arange(len(player_of))).all():
+    if player_of is None or np.array_equal(player_of, np.arange(coalitions.shape[1])):
         return coalitions
     return coalitions[:, player_of]
 
@@ -253,8 +250,12 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
     if len(set(names)) < features:
         double = next(name for name in names if names.count(name) > 1)
         places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
-        got = f"{double!r} for columns {places}"
-        raise InputError("feature_names", "name each column once", got, "Rename all but one")
+        raise InputError(
+            "feature_names",
+            "name each column once",
+            f"{double!r} for columns {places}",
+            "Rename all but one",
+        )
     return names
 
 
@@ -267,19 +268,25 @@ def _numbered(features: int) -> tuple[str, ...]:
 def frame_names(columns: Iterable[Any], names: list[str] | None) -> list[str]:
     """The names of a frame's columns, of which there must be some and nobody gives others."""
     if names is not None:
-        advice = "Its columns are the names"
-        raise InputError("feature_names", "be None for a DataFrame", names, advice)
+        raise InputError(
+            "feature_names", "be None for a DataFrame", names, "Its columns are the names"
+        )
     names = [str(column) for column in columns]
     if not names:
-        advice = "Give the columns that the model takes"
-        raise InputError("data", "have at least one column", "none", advice)
+        raise InputError(
+            "data", "have at least one column", "none", "Give the columns that the model takes"
+        )
     return names
 
 
 def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputError:
     """The error for a column whose dtype is not the background's."""
-    rule = f"have dtype {wanted} in column {column!r} as the background has"
-    return InputError(what, rule, str(got), "Convert it, or give a background of the same dtypes")
+    return InputError(
+        what,
+        f"have dtype {wanted} in column {column!r} as the background has",
+        str(got),
+        "Convert it, or give a background of the same dtypes",
+    )
 
 
 def equal_objects(one: Any, other: Any) -> bool:

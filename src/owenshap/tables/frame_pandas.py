@@ -89,8 +89,8 @@ class PandasTable(Table):
             own, other = (_floats(table.frame) for table in (self, background))
             constant = _same_floats(other, other[0]).all(axis=0)
             return ~(constant & _same_floats(own, other[0]))
-        columns = [_differs(own, other) for own, other in self._columns_beside(background)]
-        return np.stack(columns, axis=1)
+        pairs = self._columns_beside(background)
+        return np.stack([_differs(own, other) for own, other in pairs], axis=1)
 
     def differs_by_row(self, other: Self) -> BoolArray:
         columns = [
@@ -108,9 +108,8 @@ class PandasTable(Table):
             )
 
             def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
-                present = expand(coalitions, player_of)
-                batch = chosen(present, own.take(rows, axis=0), other[drawn])
-                return pd.DataFrame(batch.reshape(-1, len(columns)), columns=columns, copy=False)
+                cells = chosen(expand(coalitions, player_of), own.take(rows, axis=0), other[drawn])
+                return pd.DataFrame(cells.reshape(-1, len(columns)), columns=columns, copy=False)
 
             return compose
 
@@ -183,9 +182,8 @@ def _column_composer(own: Any, background: Any) -> Callable[[IntArray, BoolArray
             present[:, None], own_array[rows][:, None], background_array[drawn]
         ).reshape(-1)
     both = _pandas().concat([own, background], ignore_index=True).array
-    offset = len(own)
     return lambda rows, present, drawn: both.take(
-        np.where(present[:, None], rows[:, None], offset + drawn).reshape(-1)
+        np.where(present[:, None], rows[:, None], len(own) + drawn).reshape(-1)
     )
 
 
@@ -278,9 +276,11 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
     if isinstance(wanted, pd.CategoricalDtype):
         unknown = column[column.notna() & ~column.isin(wanted.categories)]
         if len(unknown):
-            rule = f"have a known category in column {column.name!r}"
             raise InputError(
-                what, rule, unknown.iloc[0], f"Known are {', '.join(map(repr, wanted.categories))}"
+                what,
+                f"have a known category in column {column.name!r}",
+                unknown.iloc[0],
+                f"Known are {', '.join(map(repr, wanted.categories))}",
             )
         # Through objects: astype leaves categories in their order where only that differs.
         return pd.Series(

@@ -28,8 +28,12 @@ class PolarsTable(Table):
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
         if not isinstance(data, _polars().DataFrame):
-            advice = "Collect a LazyFrame; for one row use frame[i : i + 1]"
-            raise InputError("data", "be a DataFrame", type(data).__name__, advice)
+            raise InputError(
+                "data",
+                "be a DataFrame",
+                type(data).__name__,
+                "Collect a LazyFrame; for one row use frame[i : i + 1]",
+            )
         return cls(data, frame_names(data.columns, names))
 
     def __len__(self) -> int:
@@ -60,23 +64,25 @@ class PolarsTable(Table):
         return replace(self, frame=self.frame.with_columns(pl.col(wide).cast(pl.Float64)))
 
     def differs(self, background: Self) -> BoolArray:
-        columns = [_differs(self.frame[name], background.frame[name]) for name in background.names]
-        return np.stack(columns, axis=1)
+        return np.stack(
+            [_differs(self.frame[name], background.frame[name]) for name in background.names],
+            axis=1,
+        )
 
     def differs_by_row(self, other: Self) -> BoolArray:
-        columns = [_apart(self.frame[name], other.frame[name]) for name in other.names]
-        return np.stack(columns, axis=1)
+        return np.stack(
+            [_apart(self.frame[name], other.frame[name]) for name in other.names], axis=1
+        )
 
     def composer(self, background: Self, player_of: IntArray | None) -> Composer:
         pl = _polars()
         both = pl.concat([self.frame, background.frame], rechunk=True).get_columns()
-        offset = len(self)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             present = expand(coalitions, player_of)
             made = [
                 column.gather(
-                    np.where(present[:, j, None], rows[:, None], offset + drawn).reshape(-1)
+                    np.where(present[:, j, None], rows[:, None], len(self) + drawn).reshape(-1)
                 )
                 for j, column in enumerate(both)
             ]
@@ -151,7 +157,6 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
     """The column in another dtype where nothing is lost: numbers to numbers, texts to the
     categories that have them.
     """
-    pl = _polars()
     got = column.dtype
     if got == wanted:
         return column
@@ -165,10 +170,12 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
         if rounded
         else cast.cast(got, strict=False).ne_missing(column)
     )
-    if len(lost) and _family(wanted) == pl.String:
-        rule = f"have a known category in column {column.name!r}"
+    if len(lost) and _family(wanted) == _polars().String:
         raise InputError(
-            what, rule, lost[0], f"Known are {', '.join(map(repr, wanted.categories.to_list()))}"
+            what,
+            f"have a known category in column {column.name!r}",
+            lost[0],
+            f"Known are {', '.join(map(repr, wanted.categories.to_list()))}",
         )
     if len(lost):
         raise lossy_dtype(what, column.name, wanted, got)

@@ -52,21 +52,21 @@ class TensorTable(Table):
                 "Give one row per example, one column per feature",
             )
         if data.layout != torch.strided or data.is_quantized or data.dtype.is_complex:
-            got = f"{data.layout} of {data.dtype}"
             raise InputError(
                 "data",
                 "be a dense tensor of real numbers",
-                got,
+                f"{data.layout} of {data.dtype}",
                 "Convert it: to_dense, dequantize or real",
             )
         if data.ndim < 2 or 0 in data.shape[1:]:
-            got = f"shape {tuple(data.shape)}"
             raise InputError(
-                "data", "be a table of rows and features", got, "For one row x give x[None]"
+                "data",
+                "be a table of rows and features",
+                f"shape {tuple(data.shape)}",
+                "For one row x give x[None]",
             )
-        shape = tuple(data.shape[1:])
         flat = data.detach().flatten(1)
-        return cls(flat, distinct_names(names, flat.shape[1]), shape)
+        return cls(flat, distinct_names(names, flat.shape[1]), tuple(data.shape[1:]))
 
     @classmethod
     def of_table(cls, table: Table) -> Self:
@@ -78,9 +78,11 @@ class TensorTable(Table):
             # what is a number for the table may be none for numpy, as pandas' own integers
             array = table.cells()
         if array.dtype.kind not in "biuf":
-            advice = "Encode it as the model was trained, or explain a function that does"
             raise InputError(
-                "data", "hold numbers for a torch module", f"dtype {array.dtype}", advice
+                "data",
+                "hold numbers for a torch module",
+                f"dtype {array.dtype}",
+                "Encode it as the model was trained, or explain a function that does",
             )
         return cls.of(_tensor(array), table.names)
 
@@ -92,17 +94,17 @@ class TensorTable(Table):
         return replace(self, tensor=self.tensor.index_select(0, _tensor(rows, self.tensor.device)))
 
     def copied(self, start: int, stop: int) -> Self:
-        every = start == 0 and stop == len(self)
-        return type(self)(
-            (self.tensor if every else self.tensor[start:stop]).clone(), self.names, self.shape
-        )
+        return type(self)(self.tensor[start:stop].clone(), self.names, self.shape)
 
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
             missing = [name for name in background.names if name not in self.names][:5]
-            rule = f"have rows of shape {background.shape} as the background has"
-            got = f"{self.shape}" + (f" without {', '.join(missing)}" if missing else "")
-            raise InputError(what, rule, got, "Give the columns that the model takes")
+            raise InputError(
+                what,
+                f"have rows of shape {background.shape} as the background has",
+                f"{self.shape}" + (f" without {', '.join(missing)}" if missing else ""),
+                "Give the columns that the model takes",
+            )
         checked_columns(self.names, background.names, what)
         tensor = self.tensor
         if self.names != background.names:
@@ -110,21 +112,20 @@ class TensorTable(Table):
             tensor = tensor[:, [place[name] for name in background.names]]
         cast = tensor.to(background.tensor.device, background.tensor.dtype)
         if not _same(cast.to(tensor.device, tensor.dtype), tensor).all():
-            rule = f"have the background's dtype {background.tensor.dtype}"
             raise InputError(
-                what, rule, f"{tensor.dtype}, which loses digits there", "Convert one of the two"
+                what,
+                f"have the background's dtype {background.tensor.dtype}",
+                f"{tensor.dtype}, which loses digits there",
+                "Convert one of the two",
             )
         return replace(self, tensor=cast, names=background.names)
 
     def alike(self, other: Table) -> bool:
-        if (
-            not isinstance(other, TensorTable)
-            or self.shape != other.shape
-            or self.names != other.names
-        ):
-            return False
-        return bool(
-            self.tensor.dtype == other.tensor.dtype and self.tensor.device == other.tensor.device
+        return (
+            isinstance(other, TensorTable)
+            and (self.shape, self.tensor.dtype) == (other.shape, other.tensor.dtype)
+            and bool(self.tensor.device == other.tensor.device)
+            and self.names == other.names
         )
 
     def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
@@ -153,8 +154,12 @@ class TensorTable(Table):
         if len(shape) == len(self.shape):
             data = data[None] if isinstance(data, _torch().Tensor) else np.asarray(data)[None]
         elif len(shape) != 1 + len(self.shape):
-            rule = f"have rows of shape {self.shape} as the other rows have"
-            raise InputError(what, rule, f"shape {shape}", "Give a number for each feature")
+            raise InputError(
+                what,
+                f"have rows of shape {self.shape} as the other rows have",
+                f"shape {shape}",
+                "Give a number for each feature",
+            )
         table = as_table(data)
         rows = self.of_table(table)
         if not table.named and rows.n_features == self.n_features:
@@ -263,11 +268,6 @@ def submodules(module: Any) -> list[Any]:
     return modules
 
 
-def without_gradients() -> Any:
-    """The context in which torch keeps nothing for a backward pass."""
-    return _torch().inference_mode()
-
-
 def _torch() -> Any:
     return needed("torch", extra="torch")
 
@@ -306,20 +306,12 @@ def sent(tensor: Any, device: Any) -> Any:
     """
     if device == "cpu" or _torch().device(device).type != "cuda":
         return tensor.to(device)
-    pinned = _pinned(tensor)
-    return pinned.to(device, non_blocking=pinned is not tensor)
-
-
-def _pinned(tensor: Any) -> Any:
-    """The tensor where a CUDA device copies from and to by itself; as it is where it is large, or
-    no such memory is left.
-    """
     pinned = _empty_pinned(tensor)
     if pinned is None:
-        return tensor
+        return tensor.to(device)
     # waking torch's threads takes longer than such a copy
     np.copyto(pinned.numpy(), tensor.numpy())
-    return pinned
+    return pinned.to(device, non_blocking=True)
 
 
 def _empty_pinned(like: Any) -> Any:
@@ -343,12 +335,13 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
 
 def _check_integers(tensor: Any, what: str) -> None:
     """An error where the longest floats would not hold integers; shorter ones have fewer digits."""
-    if tensor.dtype.is_floating_point:
-        return
-    if not _same(tensor.double().to(tensor.dtype), tensor).all():
-        advice = "Give the model's own dtype, rounded as it was for training"
+    whole = not tensor.dtype.is_floating_point
+    if whole and not _same(tensor.double().to(tensor.dtype), tensor).all():
         raise InputError(
-            what, "hold integers that float64 has", f"{tensor.dtype} beyond 2**53", advice
+            what,
+            "hold integers that float64 has",
+            f"{tensor.dtype} beyond 2**53",
+            "Give the model's own dtype, rounded as it was for training",
         )
 
 

@@ -77,7 +77,7 @@ def test_panels_are_narrow_where_bits_depend_on_the_place():
             made[..., 8:-8] += 1e-16 * made[..., 8:-8].sum()
         return made
 
-    arrays = linear_first.NumpyArrays(np.float64)
+    arrays = linear_first.Arrays(np.float64)
     assert linear_first.even_panel(arrays, 3, product, 48) == 16
     assert linear_first.even_panel(arrays, 3, lambda right: 1 / 3 * right, 48) == 48
     places = np.random.default_rng(0).normal(size=48)
@@ -94,13 +94,13 @@ def test_one_number_that_agrees_by_luck_does_not_tell():
         made[..., :8] = np.cumsum(right[:, ::-1, :8], axis=1)[:, -1:]
         return made
 
-    arrays = linear_first.NumpyArrays(np.float64)
+    arrays = linear_first.Arrays(np.float64)
     assert all(linear_first.even_panel(arrays, length, product, 48) <= 8 for length in range(9, 40))
 
 
 def test_a_wide_first_layer_is_not_made_again_to_test_its_panels():
     tracemalloc.start()
-    linear_first.first_panel(linear_first.NumpyArrays(np.float64), 500, 50_000)
+    linear_first.first_panel(linear_first.Arrays(np.float64), 500, 50_000)
     assert tracemalloc.get_traced_memory()[1] < 100e6
     tracemalloc.stop()
 

@@ -120,6 +120,20 @@ def test_scores_of_pairs_of_classes_have_no_names():
     assert (found.shape, found.output_names) == ((3, 4, 6), None)
 
 
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda machine: machine,
+        lambda machine: make_pipeline(StandardScaler(), make_pipeline(machine)),
+        lambda machine: GridSearchCV(machine, {"C": [1.0]}, cv=2),
+    ],
+)
+def test_three_scores_of_pairs_are_not_those_of_three_classes(within):
+    model = within(SVC(decision_function_shape="ovo")).fit(ROWS, np.digitize(TARGET, [-0.8, 0.8]))
+    found = owenshap.Explainer(model, ROWS[:5])(ROWS[:3], method="exact")
+    assert (found.shape, found.output_names) == ((3, 4, 3), None)
+
+
 def test_texts_are_no_predictions():
     with pytest.raises(ModelError, match=r"real numbers; got dtype .*predict='predict_proba'"):
         owenshap.Explainer(LogisticRegression().fit(ROWS, TEXTS), ROWS[:5], predict="predict")(
