@@ -220,8 +220,7 @@ def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
             * stdtrit(equal - 1, 0.975)
             / stdtrit(count - 1, 0.975)
         )
-    replicates: FloatArray = mean + widening * count * shares[:, None, None] * (batches - mean)
-    return replicates
+    return mean + widening * count * shares[:, None, None] * (batches - mean)
 
 
 def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatArray) -> FloatArray:

@@ -160,8 +160,7 @@ class Pairs:
     @property
     def total(self) -> FloatArray:
         """v(N) − v(∅), (k,)."""
-        total: FloatArray = 2 * self.odd[0]
-        return total
+        return 2 * self.odd[0]
 
     @property
     def mirrors(self) -> list[int]:
@@ -258,8 +257,7 @@ def jackknife(
     players = len(values) if n_players is None else n_players
     unseen = 1 - pairs / all_pairs(players) if players > 1 else 0.0
     squares = unseen * (FOLDS - 1) / FOLDS * np.square(without_folds - values).sum(axis=0)
-    errors: FloatArray = np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
-    return errors
+    return np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
 
 
 def has_few_levels(odd: FloatArray) -> BoolArray:
@@ -268,8 +266,7 @@ def has_few_levels(odd: FloatArray) -> BoolArray:
     """
     sizes = np.sort(np.abs(odd), axis=0)
     levels = 1 + np.count_nonzero(np.diff(sizes, axis=0) > NEGLIGIBLE * sizes[-1], axis=0)
-    few: BoolArray = levels <= FEW_LEVELS * len(odd)
-    return few
+    return levels <= FEW_LEVELS * len(odd)
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:
@@ -284,8 +281,7 @@ def signs_of(coalitions: BoolArray) -> FloatArray:
 
 def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
     """Values (n, k) with what rounding and jitter left of the gap shared out evenly."""
-    shared: FloatArray = values + (total - column_sums(values)) / len(values)
-    return shared
+    return values + (total - column_sums(values)) / len(values)
 
 
 def _mean_by(which: IntArray, values: FloatArray, groups: int) -> FloatArray:
@@ -295,8 +291,7 @@ def _mean_by(which: IntArray, values: FloatArray, groups: int) -> FloatArray:
         sums[which] += values
         return sums
     np.add.at(sums, which, values)
-    means: FloatArray = sums / np.bincount(which, minlength=groups)[:, None]
-    return means
+    return sums / np.bincount(which, minlength=groups)[:, None]
 
 
 def _check(coalitions: BoolArray, values: FloatArray) -> None:

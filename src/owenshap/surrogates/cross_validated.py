@@ -105,8 +105,7 @@ class CrossValidated(Surrogate):
         process, linear, equal = errors
         margin = COUNTED * MARGIN if self.chosen else MARGIN
         other = np.where(equal < linear, 2, 1)
-        best: IntArray = np.where(np.minimum(linear, equal) < margin * process, other, 0)
-        return best
+        return np.where(np.minimum(linear, equal) < margin * process, other, 0)
 
     def _choice(
         self, pairs: Pairs, candidates: list[FittedSurrogate], within: FloatArray | None = None
@@ -286,8 +285,7 @@ class FittedChoice(FittedSurrogate):
         """Outputs (k,) that the preferred fit made again predicts little better than sizes do."""
         if self.again is None:
             return np.zeros_like(self.chosen, np.bool_)
-        poor: BoolArray = self.again.squares[0] > SUSPECT * self.again.squares[2]
-        return poor
+        return self.again.squares[0] > SUSPECT * self.again.squares[2]
 
     @property
     def without_folds(self) -> FloatArray:

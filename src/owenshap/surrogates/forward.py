@@ -218,8 +218,7 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     weights = np.exp(-np.square(apart) / 2)
     expected = (weights @ squares + PRIOR_PAIRS) / (weights.sum(axis=1) + PRIOR_PAIRS)
     chances = np.sqrt(expected / (every * (n_players - every)))
-    mixed: FloatArray = (1 - EVEN_SHARE) * chances / chances.sum() + EVEN_SHARE / (n_players - 1)
-    return mixed
+    return (1 - EVEN_SHARE) * chances / chances.sum() + EVEN_SHARE / (n_players - 1)
 
 
 def at_once(pairs: int, n_players: int) -> int:

@@ -74,10 +74,7 @@ class FittedLinear(FittedSurrogate):
         return _without_folds(self.pairs)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        result: FloatArray = (
-            self.pairs.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
-        )
-        return result
+        return self.pairs.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
 
 
 class _System(NamedTuple):
@@ -145,5 +142,4 @@ def _weights(pairs: Pairs) -> FloatArray:
     n_players = pairs.signs.shape[1]
     counts = np.bincount(sizes, minlength=n_players + 1)
     sides = np.where(2 * sizes == n_players, 1, 2)
-    weights: FloatArray = sides / (sizes * (n_players - sizes) * counts[sizes])
-    return weights
+    return sides / (sizes * (n_players - sizes) * counts[sizes])

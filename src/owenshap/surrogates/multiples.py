@@ -118,5 +118,4 @@ class FittedMultiples(FittedSurrogate):
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         apart = self.fitted.values(coalitions) - self.pairs.centre[0]
-        values: FloatArray = self.pairs.centre + apart * self.times
-        return values
+        return self.pairs.centre + apart * self.times

@@ -35,8 +35,7 @@ class _Prospect:
         (m,).
         """
         explained = np.square(self.along).sum(axis=1) / np.maximum(np.diagonal(self.between), NOISE)
-        worth: FloatArray = self.share * explained / self.variance
-        return worth
+        return self.share * explained / self.variance
 
     def learn(self, at: int) -> None:
         """A candidate's value is known."""

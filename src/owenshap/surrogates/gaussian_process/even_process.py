@@ -114,8 +114,7 @@ class FittedEven:
     def rounding(self) -> FloatArray:
         """The least error (k,) of what is exact otherwise: so much jitter leaves."""
         even = self.pairs.even
-        rounding: FloatArray = ROUNDING * np.sqrt(np.square(even - even.mean(axis=0)).mean(axis=0))
-        return rounding
+        return ROUNDING * np.sqrt(np.square(even - even.mean(axis=0)).mean(axis=0))
 
     @property
     def left(self) -> FloatArray:

@@ -85,5 +85,4 @@ class EvenSearch(Search):
 def _largest(sizes: FloatArray, count: int) -> IntArray:
     if len(sizes) <= count:
         return np.arange(len(sizes))
-    largest: IntArray = np.argpartition(-sizes, count)[:count]
-    return largest
+    return np.argpartition(-sizes, count)[:count]

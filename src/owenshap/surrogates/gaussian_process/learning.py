@@ -366,8 +366,7 @@ def lowest_from(
         callback=watch,
         options={"maxiter": steps, "maxcor": 20},
     )
-    lowest: FloatArray = optimum.x
-    return lowest
+    return optimum.x
 
 
 def _told(

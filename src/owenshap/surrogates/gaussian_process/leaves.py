@@ -64,8 +64,7 @@ class Leaves(Triples):
         others = np.abs(self.players).sum(axis=1) - 1
         member, other = (_counted(index, others, ins - less, -1) for less in (1, 0))
         shares = np.where(self.players > 0, member[:, None], -other[:, None])
-        values: FloatArray = (shares * (self.players != 0)).T @ amounts
-        return values
+        return (shares * (self.players != 0)).T @ amounts
 
     def pairs(self, amounts: FloatArray, index: Index) -> FloatArray:
         """What so much (t, m) of their even parts gives to pairs under an index, (m, n, n)."""
@@ -124,8 +123,7 @@ def _prices(players: IntArray, sides: bool) -> FloatArray:
     ways = np.array([float(np.log(float(comb(n_players, size)))) for size in sizes.tolist()])
     if sides:
         ways += sizes * np.log(2)
-    prices: FloatArray = ways[np.abs(players).sum(axis=1)]
-    return prices
+    return ways[np.abs(players).sum(axis=1)]
 
 
 class LeafSearch(Search):
@@ -158,8 +156,7 @@ class LeafSearch(Search):
         self._numbers = numbers
 
     def _worth_of(self, players: IntArray) -> FloatArray:
-        worth: FloatArray = GAIN_SHARE * _prices(players, self._sides)
-        return worth
+        return GAIN_SHARE * _prices(players, self._sides)
 
     def _products(self, candidates: IntArray) -> FloatArray:
         return _parts(self._signs, candidates)
@@ -199,5 +196,4 @@ class LeafSearch(Search):
         parents, steps = np.divmod(order, len(self._steps))
         keys = (players @ self._numbers)[parents] + (self._steps @ self._numbers)[steps]
         _, first = np.unique(keys, return_index=True)
-        chosen: IntArray = order[np.sort(first)[:count]]
-        return chosen
+        return order[np.sort(first)[:count]]

@@ -146,7 +146,4 @@ def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     if count < n_players:
         weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
         return weights @ signs
-    solution: FloatArray = np.linalg.solve(
-        signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target
-    )
-    return solution
+    return np.linalg.solve(signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target)

@@ -124,8 +124,7 @@ def _shares(left_out: list[FloatArray], prices: list[float]) -> list[float]:
     errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
     shares = np.square(errors.min() / errors)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
-    normed: list[float] = (shares / shares.sum()).tolist()
-    return normed
+    return (shares / shares.sum()).tolist()
 
 
 def _posterior_mean(learned: Learned, factor: Factor, target: FloatArray) -> Mean:

@@ -208,8 +208,7 @@ def _size_table(mean: Mean) -> FloatArray:
     known = mean.signs.sum(axis=1) * scale
     apart = np.exp(-np.square(at[:, None] - known) / 2)
     along = np.exp(-np.square(at[:, None] + known) / 2)
-    table: FloatArray = p.size / 2 * (apart + along if mean.even else apart - along) @ mean.weights
-    return table
+    return p.size / 2 * (apart + along if mean.even else apart - along) @ mean.weights
 
 
 def _size_values(mean: Mean, index: Index) -> FloatArray:
@@ -234,8 +233,7 @@ def _by_size(index: Index, others: int) -> FloatArray:
     with np.errstate(invalid="ignore"):
         powers = np.where(sizes > 0, sizes * present, 0.0)
         powers = powers + np.where(others - sizes > 0, (others - sizes) * absent, 0.0)
-    chances: FloatArray = levels.weights @ np.exp(powers + ways)
-    return chances
+    return levels.weights @ np.exp(powers + ways)
 
 
 def _log_comb(count: int, size: int) -> float:

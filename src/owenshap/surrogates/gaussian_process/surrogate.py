@@ -230,8 +230,7 @@ class FittedProcess(FittedSurrogate):
     def _operator(self, learned: Learned) -> FloatArray:
         """What makes Shapley values of weights, (n, N)."""
         likelihood = self.likelihood.with_triples(learned.triples)
-        operator: FloatArray = likelihood.shapley(learned.vector).T
-        return operator
+        return likelihood.shapley(learned.vector).T
 
     def values_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """The values (n, k) under another index than Shapley's, and those without each fold,
@@ -310,8 +309,7 @@ class FittedProcess(FittedSurrogate):
         # What jitter leaves of the grand coalition's value is shared out evenly, as it is in the
         # Shapley values.
         values += signs.mean(axis=1, keepdims=True) * (self.pairs.odd[0] - values[0])
-        result: FloatArray = self.pairs.centre + values[1:]
-        return result
+        return self.pairs.centre + values[1:]
 
 
 def _standard(even: FloatArray, scale: float) -> FloatArray | None:

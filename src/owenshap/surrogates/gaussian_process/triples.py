@@ -49,8 +49,7 @@ class Triples:
 
     def kernel(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """Between coalitions (m, n) and others (N, n)."""
-        kernel: FloatArray = (self.products(one) * self.variances) @ self.products(other).T
-        return kernel
+        return (self.products(one) * self.variances) @ self.products(other).T
 
     def shapley(self, signs: FloatArray) -> FloatArray:
         """Shapley values (N, n) of the kernel as a game of its first argument: of each χ two thirds
@@ -60,8 +59,7 @@ class Triples:
 
     def shapley_variances(self, n_players: int) -> FloatArray:
         """Variances (n,) of the Shapley values of a random game with this kernel."""
-        variances: FloatArray = 4 / 9 * self.variances @ self._members(n_players)
-        return variances
+        return 4 / 9 * self.variances @ self._members(n_players)
 
     def _members(self, n_players: int) -> FloatArray:
         members = np.zeros((len(self), n_players))
@@ -72,8 +70,7 @@ class Triples:
 def products(signs: FloatArray, players: IntArray) -> FloatArray:
     """Products of three players' signs, (m, t)."""
     first, second, third = players.T
-    product: FloatArray = signs[:, first] * signs[:, second] * signs[:, third]
-    return product
+    return signs[:, first] * signs[:, second] * signs[:, third]
 
 
 Found = TypeVar("Found", bound=Triples)
@@ -271,8 +268,7 @@ def _likeliest(within: FloatArray, remaining: FloatArray) -> tuple[FloatArray, F
 def _ascending(n_players: int) -> BoolArray:
     """Where i < j < k, (n, n, n)."""
     i, j, k = np.ogrid[:n_players, :n_players, :n_players]
-    ascending: BoolArray = (i < j) & (j < k)
-    return ascending
+    return (i < j) & (j < k)
 
 
 def _among(candidates: IntArray, players: list[IntArray]) -> BoolArray:
