@@ -21,7 +21,7 @@ from owenshap.jobs.sources import UNIT, Chunk, Source
 from owenshap.jobs.work import Explained, Explaining, pieces
 from owenshap.support.arrays import WORKING, IntArray
 from owenshap.support.progress import FIRST
-from owenshap.surrogates.gaussian_process.taught import LESSONS
+from owenshap.surrogates.gaussian_process.settings import LESSONS
 
 # decisions.md#parts-of-a-run
 LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is killed

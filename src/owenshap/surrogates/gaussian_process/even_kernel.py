@@ -21,19 +21,31 @@ from typing import NamedTuple
 import numpy as np
 
 from owenshap.support.arrays import CACHED, FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.even import CONSTANT
-from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import gaussians
 from owenshap.surrogates.gaussian_process.parameters import (
+    HIGHEST,
     INDEX_BOUNDS,
+    LOWEST,
+    NOISE,
     OTHERS,
+    PRIOR_MEAN,
+    PRIOR_SPREAD,
+    PRODUCT,
     Parameters,
     bounds,
     penalty,
 )
-from owenshap.surrogates.gaussian_process.triples import Triples
+from owenshap.surrogates.gaussian_process.triples import EvenProducts, Triples
 
+CONSTANT = 10.0  # variance of what is the same for all pairs, of values of mean square 1
+# where the odd part's parameters count: logarithms of a scale and a noise of its own, as that has
+# them
+OWN_PLACES = [PRODUCT, NOISE]
+OWN = len(OWN_PLACES)
+OWN_FIRST = PRIOR_MEAN[OWN_PLACES]
+OWN_SPREAD = PRIOR_SPREAD[OWN_PLACES]
+OWN_BOUNDS = [*zip(LOWEST[OWN_PLACES].tolist(), HIGHEST[OWN_PLACES].tolist(), strict=True)]
 # of directions: logarithms of scales and of κ under their prior, as of scales and steepness of
 # other parts; a steepness of a half bends little over all coalitions
 DIRECTION_MEAN, DIRECTION_SPREAD = (0.0, -0.7), (3.0, 1.0)
@@ -309,3 +321,41 @@ def _by_steepness(sums: FloatArray, one: FloatArray, other: FloatArray) -> float
     both = one + other
     squares = np.square(sums) @ (both.sum(axis=0) + both.sum(axis=1)) / 2
     return -2 * float(squares - sums @ (one @ sums) + sums @ (other @ sums))
+
+
+class EvenLoss(NamedTuple):
+    """Minus the log likelihood times prior, and its derivatives."""
+
+    loss: float
+    by_both: FloatArray
+    """By the two halves of the product part, (N, N), as an upper triangle."""
+    by_scale: float
+    """By the logarithm of the factor of both."""
+    by_own: FloatArray
+    """By the logarithms of scale and noise."""
+
+
+def even_loss(
+    values: FloatArray, both: FloatArray, product: float, vector: FloatArray, half: FloatArray
+) -> EvenLoss | None:
+    """Of values (N,) of the even part under the kernel ½ [cosh(c + c′) exp((M − T)/2) + cosh(c −
+    c′) exp(−(M + T)/2)] times a scale, and a constant; None where float64 has no factor.
+
+    `both` are the two halves of the product part together, (N, N), which have its scale; `vector`
+    holds the logarithms of scale and noise; `half` is ½ on the diagonal, 1 above it and 0 below.
+    """
+    scale, noise = np.exp(vector)
+    kernel = both * (scale / product)
+    kernel += CONSTANT
+    kernel.reshape(-1)[:: len(kernel) + 1] += noise + JITTER * CONSTANT
+    factor = Factor.of(kernel, overwrite=True)
+    if factor is None:
+        return None
+    loss, by_kernel = factor.loss(values)
+    by_kernel *= half
+    by_noise = noise * float(np.trace(by_kernel))
+    by_kernel *= scale / product
+    by_scale = float(np.vdot(by_kernel, both))
+    apart = (vector - OWN_FIRST) / OWN_SPREAD
+    by_own = np.array([by_scale, by_noise]) + apart / OWN_SPREAD
+    return EvenLoss(loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own)

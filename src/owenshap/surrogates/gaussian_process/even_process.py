@@ -13,9 +13,15 @@ import numpy as np
 
 from owenshap.designs.indices import SHAPLEY, Index
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.base import FOLDS, NEGLIGIBLE, REFITTED_EACH, Pairs, fold_of
+from owenshap.surrogates.base import (
+    ENOUGH_EACH,
+    FOLDS,
+    NEGLIGIBLE,
+    REFITTED_EACH,
+    Pairs,
+    fold_of,
+)
 from owenshap.surrogates.gaussian_process import semivalues
-from owenshap.surrogates.gaussian_process.even_hints import along_odd, lengths_of_both
 from owenshap.surrogates.gaussian_process.even_kernel import (
     DIRECTION_MEAN,
     Beside,
@@ -24,20 +30,22 @@ from owenshap.surrogates.gaussian_process.even_kernel import (
     even_bounds,
     lengths_of,
 )
-from owenshap.surrogates.gaussian_process.even_leaves import (
-    BothParts,
-    Shared,
-    leaf_mean,
-    with_leaves,
-)
-from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
+from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates.gaussian_process.learning import (
     first_guess,
     lowest_from,
     spread_order,
+    steps_of_both,
 )
-from owenshap.surrogates.gaussian_process.leaves import Leaves
+from owenshap.surrogates.gaussian_process.leaves import (
+    BothParts,
+    Leaves,
+    Shared,
+    leaf_mean,
+    with_leaves,
+)
+from owenshap.surrogates.gaussian_process.link import fit_link, unit_weights
 from owenshap.surrogates.gaussian_process.members import without_folds
 from owenshap.surrogates.gaussian_process.settings import (
     ERRORS,
@@ -46,6 +54,7 @@ from owenshap.surrogates.gaussian_process.settings import (
     TRIPLES,
 )
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS as MOST_ODD_PAIRS
+from owenshap.surrogates.gaussian_process.triples import EvenSearch, how_many
 
 # of parameters: benchmarks/decisions.md#even-process has all numbers here
 STEPS = 15
@@ -205,7 +214,7 @@ class _Output:
 
     def _found(self) -> Iterator[EvenMean]:
         """One after the other, so that few factors exist at once."""
-        both = lengths_of_both(self._signs, self._odd, self._target, STEPS)
+        both = _lengths_of_both(self._signs, self._odd, self._target)
         plain = None
         for fit in self._fits(both):
             if fit is not None:
@@ -300,7 +309,7 @@ class _Output:
         matrix = semivalues.pairs(mean, SHAPLEY)[..., 0]
         sizes, columns = np.linalg.eigh(matrix)
         largest = np.argsort(-np.abs(sizes))[:DIRECTIONS]
-        directions = np.concatenate([[along_odd(self._signs, self._odd)], columns[:, largest].T])
+        directions = np.concatenate([[_along_odd(self._signs, self._odd)], columns[:, largest].T])
         spreads = np.sqrt(np.mean(np.square(self._signs @ directions.T), axis=0))
         beside = plain.beside._replace(directions=directions / np.maximum(spreads, 1e-12)[:, None])
         first = np.repeat(DIRECTION_MEAN, len(directions))
@@ -368,6 +377,26 @@ class _Output:
             nothing = np.zeros(len(weights))
             fits.append(EvenMean(learned, mean.beside, weights[:, None], nothing, mean.price))
         return tuple(fits)
+
+
+def _lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray) -> FloatArray:
+    """Parameters of the odd kernel under whose lengths both parts of the game are likely; the even
+    part alone says less of them.
+    """
+    which = np.sort(spread_order(len(even))[: LEARNING.stages[0][0]])
+    likelihood = Likelihood(signs[which])
+    return steps_of_both(likelihood, first_guess(signs, odd), odd[which], even[which], STEPS)
+
+
+def _along_odd(signs: FloatArray, odd: FloatArray) -> FloatArray:
+    """Weights (n,) of the sum that the odd part is a function of: of a link, or of a linear fit."""
+    along = unit_weights(signs, odd)
+    n_players = signs.shape[1]
+    if not odd.any() or len(odd) < ENOUGH_EACH * n_players:
+        return along
+    some = np.sort(spread_order(len(odd))[:FILLED_AT_ONCE])
+    link = fit_link(signs[some], odd[some], along)
+    return link.weights if link.pays else along
 
 
 def _fold(pairs: int) -> IntArray:

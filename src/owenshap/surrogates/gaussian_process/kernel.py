@@ -29,7 +29,7 @@ from scipy.linalg import blas
 from owenshap.designs.levels import Levels, gauss_legendre
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.support.arrays import CACHED, FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.even import even_loss
+from owenshap.surrogates.gaussian_process.even_kernel import OWN, even_loss
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import (
     LARGEST_EXPONENT,
@@ -37,7 +37,12 @@ from owenshap.surrogates.gaussian_process.gaussians import (
     odd_gaussian,
     waves,
 )
-from owenshap.surrogates.gaussian_process.parameters import OTHERS, Parameters, penalty
+from owenshap.surrogates.gaussian_process.parameters import (
+    OTHERS,
+    Parameters,
+    enough_levels,
+    penalty,
+)
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 # Pairs: the matrices of more are filled by some rows at a time, without buffers for gradients: no
@@ -194,45 +199,37 @@ class Likelihood:
         return Factor.of(self._buffers.kernel)
 
     def loss(
-        self, vector: FloatArray, values: FloatArray, left_out: bool = False
+        self,
+        vector: FloatArray,
+        values: FloatArray,
+        left_out: bool = False,
+        even: FloatArray | None = None,
     ) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient.
 
         Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are
         left out one by one: it trusts the kernel's shape only, where the likelihood trusts its
-        claim how variable the game is, here as much as there.
+        claim how variable the game is, here as much as there. With the `even` part (N,) of the game
+        the vector ends with what that has of its own.
         """
-        p = Parameters.of(vector, self.signs.shape[1])
+        n_players = self.signs.shape[1]
+        own = vector if even is None else vector[:-OWN]
+        p = Parameters.of(own, n_players)
         filled = self._fill(p)
         factor = Factor.of(self._buffers.kernel, overwrite=True)
-        if factor is None:
+        of_even = None
+        if even is not None and factor is not None:
+            both = np.add(self._buffers.plus, self._buffers.minus, out=self._buffers.work)
+            of_even = even_loss(even, both, p.product, vector[-OWN:], self._half)
+        if factor is None or (even is not None and of_even is None):
             return 1e10, np.zeros_like(vector)
         loss, by_kernel = (
             _left_out(factor.whole_inverse(), values) if left_out else factor.loss(values)
         )
         by_kernel *= self._half
-        prior, by_prior = penalty(vector, self.signs.shape[1])
-        return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
-
-    def loss_of_both(
-        self, vector: FloatArray, even_vector: FloatArray, values: FloatArray, even: FloatArray
-    ) -> tuple[float, FloatArray]:
-        """The same with the even part of the game, whose own parameters come last in the
-        gradient.
-        """
-        p = Parameters.of(vector, self.signs.shape[1])
-        filled = self._fill(p)
-        factor = Factor.of(self._buffers.kernel, overwrite=True)
-        both = self._buffers.work
-        np.add(self._buffers.plus, self._buffers.minus, out=both)
-        of_even = (
-            None if factor is None else even_loss(even, both, p.product, even_vector, self._half)
-        )
-        if factor is None or of_even is None:
-            return 1e10, np.zeros(len(vector) + len(even_vector))
-        loss, by_kernel = factor.loss(values)
-        by_kernel *= self._half
-        prior, by_prior = penalty(vector, self.signs.shape[1])
+        prior, by_prior = penalty(own, n_players)
+        if of_even is None:
+            return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
         gradient = self._gradient(p, filled, by_kernel, of_even.by_both) + by_prior
         gradient[-OTHERS] -= of_even.by_scale  # the even part has a scale of its own
         return loss + prior + of_even.loss, np.append(gradient, of_even.by_own)
@@ -427,16 +424,6 @@ def _levels(lengths: FloatArray) -> Levels:
     fewer.
     """
     return gauss_legendre(min(enough_levels(lengths), (len(lengths) + 1) // 2))
-
-
-def enough_levels(lengths: FloatArray) -> int:
-    """How many levels integrate a product over players of these lengths to rounding.
-
-    A factor that hardly depends on its player hardly adds to the degree: what counts grows with the
-    square root of the lengths, as far as each is below 1. No more than the worst of many drawn
-    lengths took, and a quarter (benchmarks/decisions.md#what-a-fit-takes).
-    """
-    return 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
 
 
 def _product_shapley(absent: FloatArray, present: FloatArray, levels: Levels) -> FloatArray:

@@ -12,14 +12,17 @@ from scipy.optimize import OptimizeResult, minimize
 from owenshap.support.arrays import CACHED, ROUNDING, FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.surrogates.base import ENOUGH_EACH
-from owenshap.surrogates.gaussian_process import even as _even
-from owenshap.surrogates.gaussian_process.cost import (
-    are_many,
-    searches_triples,
-)
+from owenshap.surrogates.gaussian_process.even_kernel import OWN, OWN_BOUNDS, OWN_FIRST
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
-from owenshap.surrogates.gaussian_process.link import STEPS, Link, coefficients, fit_link, link_of
+from owenshap.surrogates.gaussian_process.link import (
+    STEPS,
+    Link,
+    coefficients,
+    fit_link,
+    link_of,
+    unit_weights,
+)
 from owenshap.surrogates.gaussian_process.members import (
     Learned,
     Mean,
@@ -44,6 +47,8 @@ from owenshap.surrogates.gaussian_process.settings import (
     ERRORS,
     LEARNING,
     TRIPLES,
+    are_many,
+    searches_triples,
 )
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
@@ -151,16 +156,9 @@ class Learner:
         """Parameters after the first stage: from few pairs and, where these are all, both parts of
         the game.
         """
-        n_players = self.signs.shape[1]
-        steps = LEARNING.stages[0][1]
         if even is None or len(target) > LEARNING.even_pairs:
             return self.steps(vector, target, LEARNING.stages[:1])
-
-        def loss(both: FloatArray) -> tuple[float, FloatArray]:
-            return self.full.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], target, even)
-
-        limits = bounds(n_players, False) + _even.BOUNDS
-        return lowest_from(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
+        return steps_of_both(self.full, vector, target, even, LEARNING.stages[0][1])
 
     def _with_triples(
         self, vector: FloatArray, target: FloatArray, triples: Triples
@@ -223,8 +221,7 @@ class Learner:
         What a link leaves is all that the other parts are for: without smaller scales most steps
         would go into those.
         """
-        weights = coefficients(self.signs, target)
-        weights /= np.sqrt(np.mean(np.square(self.signs @ weights))) + 1e-12
+        weights = unit_weights(self.signs, target)
         straight = np.concatenate([weights, [0.0], vector])
         n_players = len(weights)
         seen = self.part(FILLED_AT_ONCE)[0]
@@ -367,6 +364,15 @@ def lowest_from(
         options={"maxiter": steps, "maxcor": 20},
     )
     return optimum.x
+
+
+def steps_of_both(
+    likelihood: Likelihood, vector: FloatArray, odd: FloatArray, even: FloatArray, steps: int
+) -> FloatArray:
+    """Parameters some steps on, by both parts (N,) of the game."""
+    loss = partial(likelihood.loss, values=odd, even=even)
+    limits = bounds(likelihood.signs.shape[1], False) + OWN_BOUNDS
+    return lowest_from(loss, np.append(vector, OWN_FIRST), limits, steps)[:-OWN]
 
 
 def _told(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import ROUNDING, FloatArray
 from owenshap.surrogates.base import NEGLIGIBLE
 from owenshap.surrogates.gaussian_process.factor import JITTER
 
@@ -67,9 +67,7 @@ WAVE = _Shape(np.sin, np.cos)
 
 def link_of(signs: FloatArray, values: FloatArray) -> Link:
     """The link from the weights of a linear fit on."""
-    weights = coefficients(signs, values)
-    weights /= np.sqrt(np.mean(np.square(signs @ weights))) + 1e-12
-    return fit_link(signs, values, weights)
+    return fit_link(signs, values, unit_weights(signs, values))
 
 
 def fit_link(signs: FloatArray, values: FloatArray, weights: FloatArray) -> Link:
@@ -135,6 +133,12 @@ def _slopes(signs: FloatArray, vector: FloatArray, at: _At) -> FloatArray:
     slopes[:, -2] = (at.upper + at.lower) / 2
     slopes[:, -1] = at.along
     return slopes
+
+
+def unit_weights(signs: FloatArray, target: FloatArray) -> FloatArray:
+    """Those of a linear fit, for a sum of mean square 1."""
+    weights = coefficients(signs, target)
+    return weights / (np.sqrt(np.mean(np.square(signs @ weights))) + ROUNDING)
 
 
 def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:

@@ -19,9 +19,9 @@ from owenshap.designs.indices import Index
 from owenshap.designs.levels import Levels
 from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.gaussians import frequencies_of
-from owenshap.surrogates.gaussian_process.kernel import clipped, enough_levels
+from owenshap.surrogates.gaussian_process.kernel import clipped
 from owenshap.surrogates.gaussian_process.leaves import Leaves
-from owenshap.surrogates.gaussian_process.parameters import Parameters
+from owenshap.surrogates.gaussian_process.parameters import Parameters, enough_levels
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 

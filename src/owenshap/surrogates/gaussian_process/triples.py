@@ -1,13 +1,15 @@
-"""Products of three players that stand out: what trees are made of.
+"""Products of some players that stand out: what trees are made of.
 
-The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel
-takes those of three to be as large as their players' lengths say; where a few of them are much
-larger, as in trees, each gets a variance of its own.
+The odd part of a game is a sum of products of one, three, five … players' signs, the even part of
+those of two, four, …. The product kernel takes those of three, and of two and four, to be as large
+as their players' lengths say; where a few of them are much larger, as in trees, each gets a
+variance of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -67,10 +69,37 @@ class Triples:
         return members
 
 
+@dataclass(frozen=True, eq=False)
+class EvenProducts(Triples):
+    """A kernel Σ variance · χ(z) χ(z′) over products χ of two or four players.
+
+    Parameters
+    ----------
+    players : int (t, 4)
+        The players of each; of a pair the last two are n, who is nobody.
+    variances : float (t,)
+        Above 0.
+    """
+
+    @classmethod
+    def none(cls) -> EvenProducts:
+        """No products."""
+        return cls(np.zeros((0, 4), np.int64), np.zeros(0))
+
+
 def products(signs: FloatArray, players: IntArray) -> FloatArray:
-    """Products of three players' signs, (m, t)."""
-    first, second, third = players.T
-    return signs[:, first] * signs[:, second] * signs[:, third]
+    """Products of some players' signs, (m, t), of players (t, 2 or more); player n is nobody."""
+    with_nobody = np.concatenate([signs, np.ones((len(signs), 1))], axis=1)
+    first, *others = players.T
+    product = with_nobody[:, first]
+    for each in others:
+        product *= with_nobody[:, each]
+    return product
+
+
+def how_many(n_players: int) -> int:
+    """Products of two and of four players that there are."""
+    return comb(n_players, 2) + comb(n_players, 4)
 
 
 Found = TypeVar("Found", bound=Triples)
@@ -254,6 +283,40 @@ class Search:
         if len(size) > count:
             return self._all[np.argpartition(-size, count)[:count]]
         return self._all
+
+
+class EvenSearch(Search):
+    """Products of two and four players that make values likelier, found one by one."""
+
+    def __init__(self, signs: FloatArray, values: FloatArray) -> None:
+        self._signs = signs
+        self._values = values
+        n_players = signs.shape[1]
+        self._first, self._second = np.triu_indices(n_players, 1)
+        self._of_two = signs[:, self._first] * signs[:, self._second]
+        self._worth = GAIN_SHARE * np.log(how_many(n_players))
+
+    def _candidates(self, left: FloatArray) -> IntArray:
+        """The products with the largest q, from C⁻¹y: half of them of two players, half of four."""
+        n_players = self._signs.shape[1]
+        first = self._first
+        second = self._second
+        best = _largest(np.abs(left @ self._of_two), LEARNING.most // 2)
+        nobody = np.full(len(best), n_players)
+        twos = np.stack([first[best], second[best], nobody, nobody], axis=1)
+        # a product of four is one of two twos, in three ways: the one whose first two come first
+        sizes_of_two = np.abs(self._of_two.T @ (self._of_two * left[:, None]))
+        sizes_of_two[second[:, None] >= first] = 0.0
+        at = _largest(sizes_of_two.ravel(), LEARNING.most // 2)
+        one, other = np.unravel_index(at[sizes_of_two.ravel()[at] > 0], sizes_of_two.shape)
+        fours = np.stack([first[one], second[one], first[other], second[other]], axis=1)
+        return np.concatenate([twos, fours])
+
+
+def _largest(sizes: FloatArray, count: int) -> IntArray:
+    if len(sizes) <= count:
+        return np.arange(len(sizes))
+    return np.argpartition(-sizes, count)[:count]
 
 
 def _likeliest(within: FloatArray, remaining: FloatArray) -> tuple[FloatArray, FloatArray]:
