@@ -46,7 +46,7 @@ from owenshap.surrogates.gaussian_process.leaves import (
     with_leaves,
 )
 from owenshap.surrogates.gaussian_process.link import fit_link, unit_weights
-from owenshap.surrogates.gaussian_process.members import without_folds
+from owenshap.surrogates.gaussian_process.members import left_outs
 from owenshap.surrogates.gaussian_process.settings import (
     ERRORS,
     LEARNING,
@@ -342,17 +342,12 @@ class _Output:
         return None if fit is plain else fit
 
     def _mean(self, fit: _Fit) -> EvenMean:
-        target = self._target
-        scale = self._scale
-        weights = fit.factor.solve(target)
-        inverse = fit.factor.inverted()
-        fold = _fold(len(target))
-        left_out = without_folds(inverse, weights, fold)
-        by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), left_out[:, None], 0.0))
-        columns = np.concatenate([weights[:, None], by_fold], axis=1)
-        alone = scale * weights / inverse.diagonal()
+        fold = _fold(len(self._target))
+        weights, diagonal, _, by_fold = left_outs(fit.factor, self._target, fold)
+        columns = self._scale * np.concatenate([weights[:, None], by_fold], axis=1)
+        left_out = self._scale * weights / diagonal
         price = len(fit.beside.products) * float(np.log(how_many(self._signs.shape[1])))
-        return EvenMean(fit.vector, fit.beside, scale * columns, alone, price)
+        return EvenMean(fit.vector, fit.beside, columns, left_out, price)
 
     def _counted(self, mean: EvenMean, share: float) -> EvenMean:
         """The mean times its share, with fits made again where pairs are few."""

@@ -63,6 +63,10 @@ class Factor:
         """The logarithm of det K."""
         return 2 * float(np.log(np.diagonal(self.lower)).sum())
 
+    def minus_log_likelihood(self, values: FloatArray) -> float:
+        """Of values (N,), but for a constant."""
+        return float(values @ self.solve(values)) / 2 + self.log_determinant / 2
+
     def loss(self, values: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log likelihood of values (N,), and twice its derivative by K: K⁻¹ − αα′, its
         upper triangle.

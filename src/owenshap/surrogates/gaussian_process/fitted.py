@@ -26,7 +26,7 @@ from owenshap.surrogates.base import (
 from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, INEXACT, Likelihood
 from owenshap.surrogates.gaussian_process.learning import Learner, is_alike
-from owenshap.surrogates.gaussian_process.members import Learned, Member
+from owenshap.surrogates.gaussian_process.members import Learned, Mean
 from owenshap.surrogates.gaussian_process.parameters import LOWEST, OTHERS, has_index
 
 # share of the prior that the first pairs are chosen under, with all players alike: what few pairs
@@ -42,7 +42,7 @@ class FittedProcess(FittedSurrogate):
 
     likelihood: Likelihood = field(repr=False)
     pairs: Pairs = field(repr=False)
-    mixtures: dict[int, list[Member]] = field(repr=False)
+    mixtures: dict[int, list[Mean]] = field(repr=False)
 
     @property
     def notes(self) -> Notes:  # type: ignore[override]

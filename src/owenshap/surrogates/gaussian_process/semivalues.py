@@ -14,6 +14,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from owenshap.designs.indices import Index
 from owenshap.designs.levels import Levels
@@ -36,7 +37,9 @@ class Mean(NamedTuple):
     even: bool
     """Whether K is the even kernel."""
     triples: Triples = Triples.none()
-    """Of the odd kernel; of the even one products of two and four players."""
+    """Of the odd kernel; of the even one products of two and four players, two of whom may be n:
+    nobody.
+    """
     bends: tuple[tuple[float, FloatArray], ...] = ()
     """Scales and weights (n,) of further Gaussian kernels of a weighted sum."""
     leaves: tuple[Leaves, FloatArray] | None = None
@@ -56,7 +59,7 @@ def values(mean: Mean, index: Index) -> FloatArray:
     for absent, present, scale in _products(mean, index.symmetric and not mean.even):
         values += _product_values(absent, present, scale[:, None] * mean.weights, levels)
     values += _simple_values(mean, index)
-    values += _size_values(mean, index)
+    values += _by_size(index, n_players - 1) @ np.diff(_size_table(mean), axis=0)
     if mean.leaves is not None:
         leaves, amounts = mean.leaves
         values += leaves.values(amounts, index)
@@ -71,7 +74,8 @@ def pairs(mean: Mean, index: Index) -> FloatArray:
     for absent, present, scale in _products(mean, index.symmetric and mean.even):
         _add_product_pairs(pairs, absent, present, scale[:, None] * mean.weights, levels)
     _add_simple_pairs(pairs, mean, index)
-    pairs += _size_pairs(mean, index)[:, None, None]
+    sizes = _by_size(index, n_players - 2) @ np.diff(_size_table(mean), 2, axis=0)
+    pairs += sizes[:, None, None]
     _add_wave_pairs(pairs, mean, index)
     if mean.leaves is not None:
         leaves, amounts = mean.leaves
@@ -144,15 +148,14 @@ def _power(index: Index, power: int) -> float:
 
 
 def _simple_values(mean: Mean, index: Index) -> FloatArray:
-    """Of the linear or the quadratic part, and of triples."""
+    """Of the linear or the quadratic part, and of products."""
     p = mean.parameters
-    signs = mean.signs
-    shares = p.lengths / p.lengths.sum()
-    along = signs * shares
+    along = mean.signs * (p.lengths / p.lengths.sum())
     if not mean.even:
         values = 2 * p.linear * along.T @ mean.weights
         if len(mean.triples):  # 2t² of each product, of which Shapley's has a third
-            values = values + 3 * _power(index, 2) * mean.triples.shapley(signs).T @ mean.weights
+            shapley = mean.triples.shapley(mean.signs)
+            values = values + 3 * _power(index, 2) * shapley.T @ mean.weights
         return values
     others = along.sum(axis=1, keepdims=True) - along
     quadratic: FloatArray = 4 * p.linear * _power(index, 1) * (along * others).T @ mean.weights
@@ -162,41 +165,28 @@ def _simple_values(mean: Mean, index: Index) -> FloatArray:
 
 
 def _of_products(mean: Mean) -> Iterator[tuple[int, IntArray, FloatArray]]:
-    """Products of each size in an even mean: their players (t, size), and how much of each there
-    is, (t, m).
-    """
-    nobody = mean.signs.shape[1]
-    if not len(mean.triples):
+    """Products of each size: their players (t, size), and how much of each there is, (t, m)."""
+    players = mean.triples.players
+    if not len(players):
         return
     amounts = mean.triples.variances[:, None] * (mean.triples.products(mean.signs).T @ mean.weights)
-    of_two = mean.triples.players[:, 2] == nobody
-    for size, which in ((2, of_two), (4, ~of_two)):
-        yield size, mean.triples.players[which, :size], amounts[which]
+    sizes = np.count_nonzero(players < mean.signs.shape[1], axis=1)
+    for size in np.unique(sizes).tolist():
+        which = sizes == size
+        yield size, players[which, :size], amounts[which]
 
 
 def _add_simple_pairs(pairs: FloatArray, mean: Mean, index: Index) -> None:
     p = mean.parameters
-    signs = mean.signs
     if mean.even:
-        along = signs * (p.lengths / p.lengths.sum())
+        along = mean.signs * (p.lengths / p.lengths.sum())
         for place, column in enumerate(mean.weights.T):
             pairs[place] += 8 * p.linear * along.T @ (column[:, None] * along)
-        for size, members, each in _of_products(mean):  # 4 t^(size − 2) of each product
-            changed = 4 * _power(index, size - 2) * each
-            for i, j in permutations(range(size), 2):
-                for place, column in enumerate(changed.T):
-                    np.add.at(pairs[place], (members[:, i], members[:, j]), column)
-        return
-    if not len(mean.triples):
-        return
-    amounts = mean.triples.variances[:, None] * (mean.triples.products(signs).T @ mean.weights)
-    amounts *= 4 * _power(index, 1)
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        one = mean.triples.players[:, i]
-        other = mean.triples.players[:, j]
-        for place, column in enumerate(amounts.T):
-            np.add.at(pairs[place], (one, other), column)
-            np.add.at(pairs[place], (other, one), column)
+    for size, members, amounts in _of_products(mean):  # 4 t^(size − 2) of each product
+        changed = 4 * _power(index, size - 2) * amounts
+        for i, j in permutations(range(size), 2):
+            for place, column in enumerate(changed.T):
+                np.add.at(pairs[place], (members[:, i], members[:, j]), column)
 
 
 def _size_table(mean: Mean) -> FloatArray:
@@ -209,14 +199,6 @@ def _size_table(mean: Mean) -> FloatArray:
     apart = np.exp(-np.square(at[:, None] - known) / 2)
     along = np.exp(-np.square(at[:, None] + known) / 2)
     return p.size / 2 * (apart + along if mean.even else apart - along) @ mean.weights
-
-
-def _size_values(mean: Mean, index: Index) -> FloatArray:
-    return _by_size(index, mean.signs.shape[1] - 1) @ np.diff(_size_table(mean), axis=0)
-
-
-def _size_pairs(mean: Mean, index: Index) -> FloatArray:
-    return _by_size(index, mean.signs.shape[1] - 2) @ np.diff(_size_table(mean), 2, axis=0)
 
 
 def _by_size(index: Index, others: int) -> FloatArray:
@@ -237,12 +219,8 @@ def _by_size(index: Index, others: int) -> FloatArray:
 
 
 def _log_comb(count: int, size: int) -> float:
-    return float(np.log(float(comb(count, size)))) if count < 900 else _log_comb_large(count, size)
-
-
-def _log_comb_large(count: int, size: int) -> float:
-    from scipy.special import gammaln
-
+    if count < 900:
+        return float(np.log(float(comb(count, size))))
     return float(gammaln(count + 1) - gammaln(size + 1) - gammaln(count - size + 1))
 
 
@@ -255,24 +233,18 @@ class _Waves(NamedTuple):
     """(F, m)."""
 
 
-def _waves(mean: Mean) -> _Waves | None:
+def _waves(mean: Mean) -> _Waves:
     """Those of the index part and of all bends."""
     p = mean.parameters
-    bends = mean.bends
-    if p.weights is not None:
-        bends = (*bends, (p.bend, p.weights))
-    if not bends:
-        return None
-    each = [_waves_of(mean, scale, weights) for scale, weights in bends]
-    return _Waves(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
-
-
-def _waves_of(mean: Mean, scale: float, weights: FloatArray) -> _Waves:
-    frequencies, shares = frequencies_of(weights)
-    phases = np.outer(frequencies, mean.signs @ weights)
-    known = np.cos(phases) if mean.even else np.sin(phases)
-    amounts = (scale * shares)[:, None] * (known @ mean.weights)
-    return _Waves(frequencies[:, None] * weights, amounts)
+    angles = [np.zeros((0, mean.signs.shape[1]))]
+    told = [np.zeros((0, mean.weights.shape[1]))]
+    for scale, weights in mean.bends if p.weights is None else (*mean.bends, (p.bend, p.weights)):
+        frequencies, shares = frequencies_of(weights)
+        phases = np.outer(frequencies, mean.signs @ weights)
+        known = np.cos(phases) if mean.even else np.sin(phases)
+        angles.append(frequencies[:, None] * weights)
+        told.append((scale * shares)[:, None] * (known @ mean.weights))
+    return _Waves(np.concatenate(angles), np.concatenate(told))
 
 
 def _wave_factors(
@@ -281,6 +253,8 @@ def _wave_factors(
     """At each level its weight, the product over players (F,), complex, and sin(angle) over each
     factor (F, n).
     """
+    if not len(waves.told):
+        return
     levels = index.levels(max(degree, 0))
     cosines = np.cos(waves.angles)
     sines = np.sin(waves.angles)
@@ -296,8 +270,6 @@ def _wave_values(mean: Mean, index: Index) -> FloatArray:
     """e^{iωa} has the derivative 2i sin(angle) × the product of the other factors."""
     values = np.zeros((mean.signs.shape[1], mean.weights.shape[1]))
     waves = _waves(mean)
-    if waves is None:
-        return values
     for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 1):
         part = 2j * weight * (ratio.T @ (product[:, None] * waves.told))
         values += part.real if mean.even else part.imag
@@ -306,8 +278,6 @@ def _wave_values(mean: Mean, index: Index) -> FloatArray:
 
 def _add_wave_pairs(pairs: FloatArray, mean: Mean, index: Index) -> None:
     waves = _waves(mean)
-    if waves is None:
-        return
     for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 2):
         for place, column in enumerate(waves.told.T):
             part = -4 * weight * (ratio.T @ ((product * column)[:, None] * ratio))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -26,7 +26,6 @@ from owenshap.surrogates.gaussian_process.learning import (
 from owenshap.surrogates.gaussian_process.members import (
     Learned,
     Mean,
-    Member,
     left_out_error,
     mixture,
     together,
@@ -101,7 +100,7 @@ class GaussianProcessSurrogate(Surrogate):
             pulse(fitted=0.5 / len(targets))
         for k in mirrors:
             if k - 1 in mixtures:
-                mixtures[k] = [_negative(member) for member in mixtures[k - 1]]
+                mixtures[k] = [member.times(-1.0) for member in mixtures[k - 1]]
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -126,17 +125,6 @@ class GaussianProcessSurrogate(Surrogate):
         return learned | {
             k: choices.learned(targets[k], evens[k]) for k in keys if k not in learned
         }
-
-
-def _negative(member: Member) -> Member:
-    """That of the values times −1."""
-    return replace(
-        member,
-        weights=-member.weights,
-        left_out=-member.left_out,
-        fold_left_out=-member.fold_left_out,
-        by_fold=-member.by_fold,
-    )
 
 
 def _counted(learned: list[Learned], outputs: int) -> list[Learned]:
@@ -188,7 +176,7 @@ class Choices:
             part = target[self._which]
             best = min(
                 self._factors,
-                key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant,
+                key=lambda each: each[1].minus_log_likelihood(part),
             )[0]
             learned = [Learned(self._learner.nearby(best, target))]
             if self._index:  # beside the other: what few steps make of it may be worse
@@ -205,8 +193,8 @@ class Choices:
 
 
 def with_least_errors(
-    learner: Learner, members: list[Member], target: FloatArray, scale: float
-) -> list[Member]:
+    learner: Learner, members: list[Mean], target: FloatArray, scale: float
+) -> list[Mean]:
     """These members, and with them those of parameters by errors at left-out pairs: from the best
     of them, and from anew; these alone where pairs are too few.
     """

@@ -11,11 +11,11 @@ import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.link import link_of
-from owenshap.surrogates.gaussian_process.members import Member
+from owenshap.surrogates.gaussian_process.members import Mean
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
 
 Numbers: TypeAlias = tuple[float, ...]
-Lesson: TypeAlias = tuple[FloatArray, FloatArray, Sequence[Member], IntArray]
+Lesson: TypeAlias = tuple[FloatArray, FloatArray, Sequence[Mean], IntArray]
 """Of a fit its pairs (N, n), their values (N,), the members of its mixture, and which players were
 its own.
 """

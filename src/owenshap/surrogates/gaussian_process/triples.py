@@ -194,8 +194,11 @@ class Search:
         """Minus the log likelihood with the triples that were found last, under the kernel of that
         factor, and what it must gain by all of them.
         """
-        before = float(self._values @ factor.solve(self._values)) / 2 + factor.log_determinant / 2
-        return before - self._gained + float(self._worth * len(triples))
+        return (
+            factor.minus_log_likelihood(self._values)
+            - self._gained
+            + float(self._worth * len(triples))
+        )
 
     def _again(
         self, product: FloatArray, values: FloatArray, before: Found
