@@ -92,8 +92,9 @@ class Forward:
         count = replicates * self._pairs
         if self._chances is None:
             return design_of(draw_independent_pairs(n_players, count, rng))
-        sizes = rng.choice(np.arange(1, n_players), count, p=self._chances)
-        return design_of(random_sets(n_players, sizes, rng))
+        return design_of(
+            random_sets(n_players, rng.choice(np.arange(1, n_players), count, p=self._chances), rng)
+        )
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs'

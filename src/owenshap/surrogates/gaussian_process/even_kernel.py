@@ -211,9 +211,8 @@ class EvenLikelihood:
 
     def _split(self, vector: FloatArray) -> tuple[Parameters, list[Bend]]:
         """What a vector says, with what it says of directions."""
-        count = len(self.beside.directions)
         return (
-            Parameters.of(vector[2 * count :], self.signs.shape[1]),
+            Parameters.of(vector[2 * len(self.beside.directions) :], self.signs.shape[1]),
             bends_of(vector, self.beside.directions),
         )
 
@@ -249,8 +248,7 @@ def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArra
     total = float(p.lengths.sum())
     # One array: its size tells malloc to keep such memory for the next, and new pages would take
     # most of all time.
-    shape = (5 + 2 * len(bends), len(some), len(others))
-    inner, near, far, plus, minus, *rest = np.empty(shape)
+    inner, near, far, plus, minus, *rest = np.empty((5 + 2 * len(bends), len(some), len(others)))
     np.matmul(some * p.lengths, others.T, out=inner)
     # exp((M − T)/2) and, as exp(−T) over it, exp(−(M + T)/2)
     np.subtract(inner, total, out=near)

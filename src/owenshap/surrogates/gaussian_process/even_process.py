@@ -88,9 +88,13 @@ class EvenMean:
         """That of the values times a factor."""
         again = tuple(each.times(factor) for each in self.again)
         leaves = None if self.leaves is None else (self.leaves[0], factor * self.leaves[1])
-        weights = factor * self.weights
-        left_out = factor * self.left_out
-        return replace(self, weights=weights, left_out=left_out, again=again, leaves=leaves)
+        return replace(
+            self,
+            weights=factor * self.weights,
+            left_out=factor * self.left_out,
+            again=again,
+            leaves=leaves,
+        )
 
     def of(self, signs: FloatArray) -> semivalues.Mean:
         """The same with its pairs."""
@@ -160,10 +164,13 @@ def fit_even(pairs: Pairs) -> FittedEven:
     """The even process of each output; of some of the pairs where they are very many."""
     if len(pairs.odd) > MOST_PAIRS:
         some = np.sort(spread_order(len(pairs.odd))[:MOST_PAIRS])
-        signs = pairs.signs[some]
-        odd = pairs.odd[some]
-        even = pairs.even[some]
-        pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
+        pairs = replace(
+            pairs,
+            signs=pairs.signs[some],
+            odd=pairs.odd[some],
+            even=pairs.even[some],
+            sizes=pairs.sizes[some],
+        )
     means: dict[int, tuple[EvenMean, ...]] = {}
     mirrors = pairs.mirrors
     for k in range(len(pairs.centre)):
@@ -312,8 +319,7 @@ class _Output:
         directions = np.concatenate([[_along_odd(self._signs, self._odd)], columns[:, largest].T])
         spreads = np.sqrt(np.mean(np.square(self._signs @ directions.T), axis=0))
         beside = plain.beside._replace(directions=directions / np.maximum(spreads, 1e-12)[:, None])
-        first = np.repeat(DIRECTION_MEAN, len(directions))
-        vector = np.concatenate([first, plain.vector])
+        vector = np.concatenate([np.repeat(DIRECTION_MEAN, len(directions)), plain.vector])
         # these matrices are twice as many
         seen = LEARNING.most if self._many else LEARNING.stages[0][0]
         return self._learned(vector, beside, STEPS, seen)
@@ -369,8 +375,9 @@ class _Output:
             if factor is None:
                 return ()
             weights = share * self._scale * factor.solve(target)
-            nothing = np.zeros(len(weights))
-            fits.append(EvenMean(learned, mean.beside, weights[:, None], nothing, mean.price))
+            fits.append(
+                EvenMean(learned, mean.beside, weights[:, None], np.zeros(len(weights)), mean.price)
+            )
         return tuple(fits)
 
 

@@ -73,8 +73,7 @@ class Factor:
         """
         weights = self.solve(values)
         loss = float(values @ weights) / 2 + self.log_determinant / 2
-        by_kernel: FloatArray = blas.dsyr(-1.0, weights, a=self.inverse(), lower=1, overwrite_a=1).T
-        return loss, by_kernel
+        return loss, blas.dsyr(-1.0, weights, a=self.inverse(), lower=1, overwrite_a=1).T
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,8 +125,7 @@ class FittedProcess(FittedSurrogate):
 
     def _operator(self, learned: Learned) -> FloatArray:
         """What makes Shapley values of weights, (n, N)."""
-        likelihood = self.likelihood.with_triples(learned.triples)
-        return likelihood.shapley(learned.vector).T
+        return self.likelihood.with_triples(learned.triples).shapley(learned.vector).T
 
     def values_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """The values (n, k) under another index than Shapley's, and those without each fold,
@@ -144,8 +143,7 @@ class FittedProcess(FittedSurrogate):
         self, of: Callable[[semivalues.Mean], FloatArray], axes: int
     ) -> tuple[FloatArray, FloatArray]:
         signs = self.likelihood.signs
-        outputs = len(self.pairs.centre)
-        sums = np.zeros(((signs.shape[1],) * axes) + (1 + FOLDS, outputs))
+        sums = np.zeros(((signs.shape[1],) * axes) + (1 + FOLDS, len(self.pairs.centre)))
         for k, members in self.mixtures.items():
             for member in members:
                 columns = np.concatenate([member.weights[:, None], member.by_fold], axis=1)

@@ -93,8 +93,7 @@ class Likelihood:
 
     def __init__(self, signs: FloatArray) -> None:
         self.signs = np.ascontiguousarray(signs)
-        count = len(signs)
-        self._noisy = np.ones(count)
+        self._noisy = np.ones(len(signs))
         self._noisy[0] = 0.0
         total = signs.sum(axis=1).astype(np.int64)
         self._sizes, self._size = np.unique(total, return_inverse=True)

@@ -176,8 +176,7 @@ class Learner:
         if guess is None:
             return []
         which, likelihood = self.part(few)
-        values = target[which]
-        losses = [likelihood.loss(vector, values)[0]]
+        losses = [likelihood.loss(vector, target[which])[0]]
         steps = LEARNING.steps_on
 
         def watch(intermediate_result: OptimizeResult) -> None:
@@ -322,7 +321,7 @@ def lowest_from(
     watch: _Watch | None = None,
 ) -> FloatArray:
     """Parameters some steps down from these."""
-    optimum = minimize(
+    return minimize(
         partial(_told, loss),
         vector,
         jac=True,
@@ -330,8 +329,7 @@ def lowest_from(
         bounds=limits,
         callback=watch,
         options={"maxiter": steps, "maxcor": 20},
-    )
-    return optimum.x
+    ).x
 
 
 def steps_of_both(
@@ -410,9 +408,8 @@ def _along(link: Link, vector: FloatArray) -> FloatArray:
 
 def first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
     """Lengths from the coefficients of a linear fit."""
-    n_players = signs.shape[1]
     sizes = np.abs(coefficients(signs, target))
     lengths = np.sqrt(sizes + 1e-3 * sizes.max() + 1e-12)
     others = PRIOR_MEAN.copy()
     others[LEAN] = 0.3
-    return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
+    return np.concatenate([np.log(lengths / lengths.mean() * 4 / signs.shape[1]), others])

@@ -166,8 +166,7 @@ class LeafSearch(Search):
         self._steps = np.concatenate([one, -one] if sides else [one])
         # whose sums tell leaves apart: two are the same by chance in 2⁶³
         limits = np.iinfo(np.int64)
-        numbers = np.random.default_rng(0).integers(limits.min, limits.max, signs.shape[1])
-        self._numbers = numbers
+        self._numbers = np.random.default_rng(0).integers(limits.min, limits.max, signs.shape[1])
 
     def _worth_of(self, players: IntArray) -> FloatArray:
         return GAIN_SHARE * _prices(players, self._sides)

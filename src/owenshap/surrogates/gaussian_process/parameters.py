@@ -50,10 +50,9 @@ class Parameters(NamedTuple):
     def of(cls, vector: FloatArray, n_players: int) -> Parameters:
         """The parameters in a vector (n + 6,), or (2n + 7,) with an index part."""
         product, linear, noise, _, size, steepness = np.exp(vector[-OTHERS:]).tolist()
-        lengths = np.exp(vector[-OTHERS - n_players : -OTHERS])
         index = has_index(vector, n_players)
         return cls(
-            lengths,
+            np.exp(vector[-OTHERS - n_players : -OTHERS]),
             product,
             linear,
             noise,

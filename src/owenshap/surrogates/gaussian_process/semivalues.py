@@ -74,8 +74,7 @@ def pairs(mean: Mean, index: Index) -> FloatArray:
     for absent, present, scale in _products(mean, index.symmetric and mean.even):
         _add_product_pairs(pairs, absent, present, scale[:, None] * mean.weights, levels)
     _add_simple_pairs(pairs, mean, index)
-    sizes = _by_size(index, n_players - 2) @ np.diff(_size_table(mean), 2, axis=0)
-    pairs += sizes[:, None, None]
+    pairs += (_by_size(index, n_players - 2) @ np.diff(_size_table(mean), 2, axis=0))[:, None, None]
     _add_wave_pairs(pairs, mean, index)
     if mean.leaves is not None:
         leaves, amounts = mean.leaves
@@ -154,8 +153,9 @@ def _simple_values(mean: Mean, index: Index) -> FloatArray:
     if not mean.even:
         values = 2 * p.linear * along.T @ mean.weights
         if len(mean.triples):  # 2t² of each product, of which Shapley's has a third
-            shapley = mean.triples.shapley(mean.signs)
-            values = values + 3 * _power(index, 2) * shapley.T @ mean.weights
+            values = (
+                values + 3 * _power(index, 2) * mean.triples.shapley(mean.signs).T @ mean.weights
+            )
         return values
     others = along.sum(axis=1, keepdims=True) - along
     quadratic: FloatArray = 4 * p.linear * _power(index, 1) * (along * others).T @ mean.weights

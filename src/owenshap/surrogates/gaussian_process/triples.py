@@ -224,8 +224,7 @@ class Search:
             known.change(at, variance - variances[at])
             variances[at] = variance
         stays = variances > 0
-        kept = type(before)(before.players[stays], variances[stays])
-        return kept, known.changed()
+        return type(before)(before.players[stays], variances[stays]), known.changed()
 
     def _add(
         self,
