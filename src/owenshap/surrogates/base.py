@@ -176,6 +176,12 @@ class Pairs:
         return mirrored
 
 
+def with_complements(coalitions: BoolArray) -> BoolArray:
+    """The grand and the empty coalition, then these and their complements, (2 + 2m, n)."""
+    ends = np.array([[True], [False]]).repeat(coalitions.shape[1], axis=1)
+    return np.concatenate([ends, coalitions, ~coalitions])
+
+
 def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     """The pairs among these coalitions (m, n) with these values (m, k)."""
     coalitions = np.asarray(coalitions)

@@ -89,9 +89,9 @@ class CrossValidated(Surrogate):
         if not self.when_asked or not self._refits(pairs, fitted):
             return self._choice(pairs, candidates)
         errors = _nothing_told(pairs, fitted)
-        chosen = self._best(errors)
         confirm = partial(self._choice, pairs, candidates)
-        return FittedChoice(candidates, chosen, errors, self.surrogate.name, None, confirm)
+        best = self._best(errors)
+        return FittedChoice(candidates, best, errors, self.surrogate.name, None, confirm)
 
     def _refits(self, pairs: Pairs, fitted: FittedSurrogate) -> bool:
         """Whether it is fitted again; with fewer pairs than players nothing can be told."""
@@ -122,10 +122,10 @@ class CrossValidated(Surrogate):
             left_out = [candidate.leave_one_out[1:] for candidate in candidates]
             errors = np.stack([column_sums(np.square(each)) / count for each in left_out])
         errors[0, _failed(fitted, pairs)] = np.inf
-        chosen = self._best(errors)
-        left = partial(self._choice, pairs, candidates)
-        confirm = left if again is not None and again.ended else None
-        return FittedChoice(candidates, chosen, errors, self.surrogate.name, again, confirm)
+        ended = again is not None and again.ended
+        confirm = partial(self._choice, pairs, candidates) if ended else None
+        best = self._best(errors)
+        return FittedChoice(candidates, best, errors, self.surrogate.name, again, confirm)
 
     def _again(
         self, pairs: Pairs, fitted: FittedSurrogate, few: bool, within: FloatArray | None
