@@ -117,17 +117,10 @@ class Forward:
 
     def _corrected(self, drawn: BoolArray, odd: FloatArray, ends: FloatArray) -> FloatArray:
         """Replicates of some pairs, from the odd part there and the values of the ends."""
-        n_players = drawn.shape[1]
-        shares = (ends[0] - ends[1]) / drawn.shape[1]
-        if self._fitted is None:
-            residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - n_players) / 2 * shares
-            base = np.broadcast_to(shares, (n_players, len(shares)))
-        else:
-            residuals = odd - (self._fitted.values(drawn) - (ends[0] + ends[1]) / 2)
-            base = self._fitted.shapley_values
+        residuals, base = beside(self._fitted, drawn, odd, ends)
         if self._chances is not None:
             chances = self._chances[drawn.sum(axis=1) - 1]
-            residuals = residuals / ((n_players - 1) * chances)[:, None]
+            residuals = residuals / ((drawn.shape[1] - 1) * chances)[:, None]
         return base + corrections(drawn, residuals, len(drawn) // self._batch)
 
     @property
@@ -197,6 +190,20 @@ def of_pairs(n_players: int, pairs: int) -> Draws:
 def design_of(coalitions: BoolArray) -> Design:
     """The design of the ends, these coalitions and their complements."""
     return Sets.of(with_complements(coalitions))
+
+
+def beside(
+    fitted: FittedSurrogate | None, drawn: BoolArray, odd: FloatArray, ends: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What a surrogate leaves of the odd part (m, k) at coalitions (m, n), given the values of the
+    ends, and its Shapley values; without one, equal shares.
+    """
+    if fitted is not None:
+        return odd - (fitted.values(drawn) - (ends[0] + ends[1]) / 2), fitted.shapley_values
+    n_players = drawn.shape[1]
+    shares = (ends[0] - ends[1]) / n_players
+    residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - n_players) / 2 * shares
+    return residuals, np.broadcast_to(shares, (n_players, len(shares)))
 
 
 def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> FloatArray | None:

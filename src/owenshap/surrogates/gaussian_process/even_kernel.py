@@ -16,11 +16,12 @@ part's; before it stand logarithms of the scales of directions and of their κ.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from owenshap.support.arrays import CACHED, FloatArray, IntArray
+from owenshap.surrogates.base import sizes_of
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import gaussians
 from owenshap.surrogates.gaussian_process.parameters import (
@@ -50,6 +51,9 @@ OWN_BOUNDS = [*zip(LOWEST[OWN_PLACES].tolist(), HIGHEST[OWN_PLACES].tolist(), st
 # other parts; a steepness of a half bends little over all coalitions
 DIRECTION_MEAN, DIRECTION_SPREAD = (0.0, -0.7), (3.0, 1.0)
 STEEPNESS_BOUNDS = (-4.0, 2.0)
+
+Bends: TypeAlias = list[tuple[float, FloatArray]]
+"""The scale and the weights (n,) of a Gaussian kernel along each direction."""
 
 
 class Beside(NamedTuple):
@@ -97,6 +101,8 @@ class EvenLikelihood:
     def __init__(self, signs: FloatArray, beside: Beside | None = None) -> None:
         self.signs = np.ascontiguousarray(signs)
         self.beside = Beside.none(signs.shape[1]) if beside is None else beside
+        self._size = sizes_of(signs > 0)
+        self._has_size = (self._size[:, None] == np.arange(signs.shape[1] + 1)) * 1.0
 
     def kernel(self, vector: FloatArray) -> FloatArray:
         """K (N, N), with noise."""
@@ -116,14 +122,14 @@ class EvenLikelihood:
         """The kernel (m, N) between other coalitions and the pairs, without noise."""
         p, bends = self._split(vector)
         kernel = _summed(p, _parts(p, bends, others, self.signs))
-        kernel += self._of_size(p, _sizes(others))
+        kernel += self._of_size(p, sizes_of(others > 0))
         if len(self.beside.products):
             kernel += self.beside.products.kernel(others, self.signs)
         return kernel
 
     def loss(self, vector: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient."""
-        (p, bends) = self._split(vector)
+        p, bends = self._split(vector)
         signs = self.signs
         parts = _parts(p, bends, signs, signs)
         kernel = _summed(p, parts)
@@ -145,7 +151,11 @@ class EvenLikelihood:
         return loss + prior, self._gradient(p, bends, parts, by_kernel) + by_prior
 
     def _gradient(
-        self, p: Parameters, bends: list[Bend], parts: _Parts, by_kernel: FloatArray
+        self,
+        p: Parameters,
+        bends: Bends,
+        parts: _Parts,
+        by_kernel: FloatArray,
     ) -> FloatArray:
         """By all parameters, from derivatives by the upper triangle of K; takes the memory of
         parts.
@@ -195,21 +205,12 @@ class EvenLikelihood:
     def _of_products(self) -> FloatArray:
         return self.beside.products.kernel(self.signs, self.signs)
 
-    @cached_property
-    def _size(self) -> IntArray:
-        return _sizes(self.signs)
-
-    @cached_property
-    def _has_size(self) -> FloatArray:
-        """Whether each pair has each size, (N, n + 1)."""
-        return (self._size[:, None] == np.arange(self.signs.shape[1] + 1)) * 1.0
-
     def _of_size(self, p: Parameters, sizes: IntArray) -> FloatArray:
         """The size part between coalitions of these sizes (m,) and the pairs, (m, N)."""
         table, _ = _size_table(p, self.signs.shape[1])
         return table.take(sizes, axis=0).take(self._size, axis=1)
 
-    def _split(self, vector: FloatArray) -> tuple[Parameters, list[Bend]]:
+    def _split(self, vector: FloatArray) -> tuple[Parameters, Bends]:
         """What a vector says, with what it says of directions."""
         return (
             Parameters.of(vector[2 * len(self.beside.directions) :], self.signs.shape[1]),
@@ -217,20 +218,11 @@ class EvenLikelihood:
         )
 
 
-class Bend(NamedTuple):
-    """A Gaussian kernel of one weighted sum."""
-
-    scale: float
-    weights: FloatArray
-    """(n,)."""
-
-
-def bends_of(vector: FloatArray, directions: FloatArray) -> list[Bend]:
-    """Those of each direction."""
+def bends_of(vector: FloatArray, directions: FloatArray) -> Bends:
+    """Those of these directions (r, n)."""
     count = len(directions)
     scales, steep = np.exp(vector[: 2 * count]).reshape(2, count)
-    weights = steep[:, None] * directions
-    return [Bend(scale, along) for scale, along in zip(scales.tolist(), weights, strict=True)]
+    return list(zip(scales.tolist(), steep[:, None] * directions, strict=True))
 
 
 def lengths_of(signs: FloatArray) -> slice:
@@ -244,7 +236,7 @@ def even_bounds(n_players: int, directions: int) -> list[tuple[float, float]]:
     return of_directions + bounds(n_players, False)
 
 
-def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArray) -> _Parts:
+def _parts(p: Parameters, bends: Bends, some: FloatArray, others: FloatArray) -> _Parts:
     total = float(p.lengths.sum())
     # One array: its size tells malloc to keep such memory for the next, and new pages would take
     # most of all time.
@@ -302,11 +294,6 @@ def _size_table(p: Parameters, n_players: int) -> tuple[FloatArray, FloatArray]:
     slope = -np.square(np.subtract.outer(at, at)) * one
     slope -= np.square(np.add.outer(at, at)) * other
     return one + other, slope
-
-
-def _sizes(signs: FloatArray) -> IntArray:
-    """Players of each coalition."""
-    return np.count_nonzero(signs > 0, axis=1)
 
 
 def _add_noise(kernel: FloatArray, p: Parameters) -> None:

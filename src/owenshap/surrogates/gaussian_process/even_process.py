@@ -113,15 +113,13 @@ class FittedEven:
 
     def interactions(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """What the even part gives to pairs (n, n, k), and without each fold (folds, n, n, k)."""
-        n_players = self.pairs.signs.shape[1]
-        return self._of_means(lambda mean: semivalues.pairs(mean, index), (n_players,) * 2)
+        return self._of_means(lambda mean: semivalues.pairs(mean, index), 2)
 
     def values(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """What the even part gives to values (n, k), and without each fold (folds, n, k): nothing
         under an index that is its own mirror image.
         """
-        n_players = self.pairs.signs.shape[1]
-        return self._of_means(lambda mean: semivalues.values(mean, index), (n_players,))
+        return self._of_means(lambda mean: semivalues.values(mean, index), 1)
 
     @property
     def rounding(self) -> FloatArray:
@@ -143,11 +141,11 @@ class FittedEven:
         return left
 
     def _of_means(
-        self, of: Callable[[semivalues.Mean], FloatArray], shape: tuple[int, ...]
+        self, of: Callable[[semivalues.Mean], FloatArray], axes: int
     ) -> tuple[FloatArray, FloatArray]:
-        outputs = len(self.pairs.centre)
-        whole = np.zeros((*shape, outputs))
-        without = np.zeros((FOLDS, *shape, outputs))
+        shape = (self.pairs.signs.shape[1],) * axes + self.pairs.centre.shape
+        whole = np.zeros(shape)
+        without = np.zeros((FOLDS, *shape))
         for k, means in self.means.items():
             for mean in means:
                 answers = of(mean.of(self.pairs.signs))

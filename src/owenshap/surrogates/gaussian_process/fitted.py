@@ -155,16 +155,16 @@ class FittedProcess(FittedSurrogate):
 
     @property
     def leave_one_out(self) -> FloatArray:
-        left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
-        for k, members in self.mixtures.items():
-            left_out[:, k] = sum(member.share * member.left_out for member in members)
-        return left_out
+        return self._left_out(lambda member: member.left_out)
 
     @property
     def leave_fold_out(self) -> FloatArray:
+        return self._left_out(lambda member: member.fold_left_out)
+
+    def _left_out(self, of: Callable[[Mean], FloatArray]) -> FloatArray:
         left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
         for k, members in self.mixtures.items():
-            left_out[:, k] = sum(member.share * member.fold_left_out for member in members)
+            left_out[:, k] = sum(member.share * of(member) for member in members)
         return left_out
 
     @property

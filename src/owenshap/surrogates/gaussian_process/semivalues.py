@@ -224,17 +224,10 @@ def _log_comb(count: int, size: int) -> float:
     return float(gammaln(count + 1) - gammaln(size + 1) - gammaln(count - size + 1))
 
 
-class _Waves(NamedTuple):
-    """Σ_a w_a times the index part, as waves: Σ_f told_f sin or cos(Σ angle_fi z_i)."""
-
-    angles: FloatArray
-    """(F, n)."""
-    told: FloatArray
-    """(F, m)."""
-
-
-def _waves(mean: Mean) -> _Waves:
-    """Those of the index part and of all bends."""
+def _waves(mean: Mean) -> tuple[FloatArray, FloatArray]:
+    """Σ_a w_a times the index part and all bends, as waves Σ_f told_f sin or cos(Σ angle_fi z_i):
+    the angles (F, n) and what is told (F, m).
+    """
     p = mean.parameters
     angles = [np.zeros((0, mean.signs.shape[1]))]
     told = [np.zeros((0, mean.weights.shape[1]))]
@@ -244,20 +237,20 @@ def _waves(mean: Mean) -> _Waves:
         known = np.cos(phases) if mean.even else np.sin(phases)
         angles.append(frequencies[:, None] * weights)
         told.append((scale * shares)[:, None] * (known @ mean.weights))
-    return _Waves(np.concatenate(angles), np.concatenate(told))
+    return np.concatenate(angles), np.concatenate(told)
 
 
 def _wave_factors(
-    waves: _Waves, index: Index, degree: int
+    angles: FloatArray, index: Index, degree: int
 ) -> Iterator[tuple[float, FloatArray, FloatArray]]:
     """At each level its weight, the product over players (F,), complex, and sin(angle) over each
     factor (F, n).
     """
-    if not len(waves.told):
+    if not len(angles):
         return
     levels = index.levels(max(degree, 0))
-    cosines = np.cos(waves.angles)
-    sines = np.sin(waves.angles)
+    cosines = np.cos(angles)
+    sines = np.sin(angles)
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = cosines + 1j * (2 * level - 1) * sines
         # A player's angle near a right one makes its factor 0 at the level ½, and so the product:
@@ -269,16 +262,16 @@ def _wave_factors(
 def _wave_values(mean: Mean, index: Index) -> FloatArray:
     """e^{iωa} has the derivative 2i sin(angle) × the product of the other factors."""
     values = np.zeros((mean.signs.shape[1], mean.weights.shape[1]))
-    waves = _waves(mean)
-    for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 1):
-        part = 2j * weight * (ratio.T @ (product[:, None] * waves.told))
+    angles, told = _waves(mean)
+    for weight, product, ratio in _wave_factors(angles, index, mean.signs.shape[1] - 1):
+        part = 2j * weight * (ratio.T @ (product[:, None] * told))
         values += part.real if mean.even else part.imag
     return values
 
 
 def _add_wave_pairs(pairs: FloatArray, mean: Mean, index: Index) -> None:
-    waves = _waves(mean)
-    for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 2):
-        for place, column in enumerate(waves.told.T):
+    angles, told = _waves(mean)
+    for weight, product, ratio in _wave_factors(angles, index, mean.signs.shape[1] - 2):
+        for place, column in enumerate(told.T):
             part = -4 * weight * (ratio.T @ ((product * column)[:, None] * ratio))
             pairs[place] += part.real if mean.even else part.imag

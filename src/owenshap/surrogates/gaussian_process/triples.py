@@ -174,8 +174,8 @@ class Search:
         self._signs = signs
         self._values = values
         self._gained = 0.0  # of log likelihood, by the triples that joined last
-        n_players = signs.shape[1]
-        self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
+        i, j, k = np.ogrid[: signs.shape[1], : signs.shape[1], : signs.shape[1]]
+        self._all = np.argwhere((i < j) & (j < k))
         self._worth = GAIN_SHARE * np.log(max(len(self._all), 2))
 
     def found(self, factor: Whitening, before: Found) -> Found:
@@ -328,12 +328,6 @@ def _likeliest(within: FloatArray, remaining: FloatArray) -> tuple[FloatArray, F
     within = np.maximum(within, 1e-300)
     ratio = np.maximum(np.square(remaining) / within, 1.0)
     return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
-
-
-def _ascending(n_players: int) -> BoolArray:
-    """Where i < j < k, (n, n, n)."""
-    i, j, k = np.ogrid[:n_players, :n_players, :n_players]
-    return (i < j) & (j < k)
 
 
 def _among(candidates: IntArray, players: list[IntArray]) -> BoolArray:
