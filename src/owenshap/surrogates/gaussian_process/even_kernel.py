@@ -102,7 +102,6 @@ class EvenLikelihood:
         self.signs = np.ascontiguousarray(signs)
         self.beside = Beside.none(signs.shape[1]) if beside is None else beside
         self._size = sizes_of(signs > 0)
-        self._has_size = (self._size[:, None] == np.arange(signs.shape[1] + 1)) * 1.0
 
     def kernel(self, vector: FloatArray) -> FloatArray:
         """K (N, N), with noise."""
@@ -184,7 +183,8 @@ class EvenLikelihood:
         by_length -= by_product / 2 + 2 * p.linear / total * squares
         by_length += p.lean / 2 * (by_tilt @ signs)
         table, slope = _size_table(p, signs.shape[1])
-        by_sizes = self._has_size.T @ (by_kernel @ self._has_size)
+        has_size = (self._size[:, None] == np.arange(signs.shape[1] + 1)) * 1.0
+        by_sizes = has_size.T @ (by_kernel @ has_size)
         others = [
             by_product,
             p.linear * squares,

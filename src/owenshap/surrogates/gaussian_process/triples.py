@@ -89,6 +89,8 @@ class EvenProducts(Triples):
 
 def products(signs: FloatArray, players: IntArray) -> FloatArray:
     """Products of some players' signs, (m, t), of players (t, 2 or more); player n is nobody."""
+    if not len(players):  # there may be many thousand others, of whom no copy is needed
+        return np.zeros((len(signs), 0))
     with_nobody = np.concatenate([signs, np.ones((len(signs), 1))], axis=1)
     first, *others = players.T
     product = with_nobody[:, first]
