@@ -141,9 +141,11 @@ class GaussianProcess(FittedPairs):
         if self.batch is None or n_players < 2:
             return None
         surrogate = CrossValidated(GaussianProcessSurrogate(taught=self.taught), when_asked=True)
-        ready = None
-        if self.taught is not None and self.taught.plain:
-            ready = OncePerGame(CrossValidated(AsTaught(self.taught), refitted=False))
+        ready = (
+            OncePerGame(CrossValidated(AsTaught(self.taught), refitted=False))
+            if self.taught is not None and self.taught.plain
+            else None
+        )
         return Growing(OncePerGame(surrogate), n_players, self.batch, ready)
 
     def draws(self, n_players: int) -> Draws:

@@ -234,7 +234,9 @@ class FittedChoice(FittedSurrogate):
         """Which outputs have other values than those of the preferred fit, and why; else what that
         fit says.
         """
-        by_heart = self.by_heart & self._poor
+        by_heart = self.by_heart
+        if self.again is not None:  # and made again predicts little better than sizes do
+            by_heart &= self.again.squares[0] > SUSPECT * self.again.squares[2]
         if not (self.chosen.any() or by_heart.any()):
             return self.candidates[0].notes
         return tuple(self._told(k, by_heart[k]) for k in range(len(self.chosen)))
@@ -279,13 +281,6 @@ class FittedChoice(FittedSurrogate):
         if self.again is None:
             return np.zeros_like(self.chosen, np.bool_)
         return self.again.by_heart & (self.chosen == 0)
-
-    @property
-    def _poor(self) -> BoolArray:
-        """Outputs (k,) that the preferred fit made again predicts little better than sizes do."""
-        if self.again is None:
-            return np.zeros_like(self.chosen, np.bool_)
-        return self.again.squares[0] > SUSPECT * self.again.squares[2]
 
     @property
     def without_folds(self) -> FloatArray:

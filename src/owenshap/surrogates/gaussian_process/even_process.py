@@ -43,6 +43,7 @@ from owenshap.surrogates.gaussian_process.leaves import (
     Leaves,
     Shared,
     leaf_mean,
+    prices,
     with_leaves,
 )
 from owenshap.surrogates.gaussian_process.link import fit_link, unit_weights
@@ -54,7 +55,7 @@ from owenshap.surrogates.gaussian_process.settings import (
     TRIPLES,
 )
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS as MOST_ODD_PAIRS
-from owenshap.surrogates.gaussian_process.triples import EvenSearch, how_many
+from owenshap.surrogates.gaussian_process.triples import GAIN_SHARE, EvenSearch, how_many
 
 # of parameters: benchmarks/decisions.md#even-process has all numbers here
 STEPS = 15
@@ -278,7 +279,7 @@ class _Output:
         mean = None if shared is None else leaf_mean(parts, shared, _fold(pairs))
         if shared is None or mean is None:
             return None
-        price = float(shared.leaves.prices(sides).sum())
+        price = float(prices(shared.leaves.players, sides).sum())
         # leaves were chosen with all folds: without one they would be others
         scales = self._scale * np.exp([0.0] + FOLDS * [price / pairs])
         return EvenMean(
@@ -286,7 +287,7 @@ class _Output:
             Beside.none(n_players),
             scales * mean.weights,
             self._scale * mean.left_out,
-            shared.leaves.worth(sides),
+            GAIN_SHARE * price,
             leaves=(shared.leaves, scales * mean.told),
         )
 
@@ -355,11 +356,9 @@ class _Output:
 
     def _counted(self, mean: EvenMean, share: float) -> EvenMean:
         """The mean times its share, with fits made again where pairs are few."""
-        again: tuple[EvenMean, ...] = ()
-        most = REFITTED_EACH * self._signs.shape[1]
-        if FOLDS < len(self._target) <= most:  # without a fold some are left
-            again = self._again(mean, share)
-        return replace(mean.times(share), again=again)
+        # without a fold some are left
+        few = FOLDS < len(self._target) <= REFITTED_EACH * self._signs.shape[1]
+        return replace(mean.times(share), again=self._again(mean, share) if few else ())
 
     def _again(self, mean: EvenMean, share: float) -> tuple[EvenMean, ...]:
         """Fits without each fold, from the parameters of all pairs on; none where one fails."""

@@ -64,14 +64,6 @@ class Leaves(Triples):
         """Their odd parts, of values in so large a unit."""
         return _OddParts(self.players, self.variances / unit**2)
 
-    def prices(self, sides: bool) -> FloatArray:
-        """Logarithms of how many leaves there are of as many players as each, (t,)."""
-        return _prices(self.players, sides)
-
-    def worth(self, sides: bool) -> float:
-        """What the log likelihood must gain by all of them."""
-        return GAIN_SHARE * float(self.prices(sides).sum())
-
     def values(self, amounts: FloatArray, index: Index) -> FloatArray:
         """What so much (t, m) of their even parts gives to values under an index, (n, m)."""
         ins = (self.players > 0).sum(axis=1)
@@ -131,7 +123,8 @@ def _counted(index: Index, others: IntArray, ins: IntArray, image: int) -> Float
     return counts
 
 
-def _prices(players: IntArray, sides: bool) -> FloatArray:
+def prices(players: IntArray, sides: bool) -> FloatArray:
+    """Logarithms of how many leaves there are of as many players as each, (t,)."""
     n_players = players.shape[1]
     sizes = np.arange(n_players + 1)
     ways = np.array([float(np.log(float(comb(n_players, size)))) for size in sizes.tolist()])
@@ -169,7 +162,7 @@ class LeafSearch(Search):
         self._numbers = np.random.default_rng(0).integers(limits.min, limits.max, signs.shape[1])
 
     def _worth_of(self, players: IntArray) -> FloatArray:
-        return GAIN_SHARE * _prices(players, self._sides)
+        return GAIN_SHARE * prices(players, self._sides)
 
     def _products(self, candidates: IntArray) -> FloatArray:
         return _parts(self._signs, candidates)

@@ -100,18 +100,10 @@ def _fit(signs: FloatArray, values: FloatArray, weights: FloatArray, shape: _Sha
         if gained < NEGLIGIBLE * at.square:
             break
     left = at.square / max(count - len(vector), 1)
-    return Link(
-        vector[:n_players],
-        left,
-        count / 2 * float(np.log(_left_by_line(signs, values) / (left + 1e-300))),
-    )
-
-
-def _left_by_line(signs: FloatArray, values: FloatArray) -> float:
-    """The mean square that a linear fit leaves, likewise."""
-    count, n_players = signs.shape
-    weights = np.linalg.solve(signs.T @ signs + 1e-9 * count * np.eye(n_players), signs.T @ values)
-    return float(np.square(values - signs @ weights).sum()) / max(count - n_players, 1) + 1e-300
+    # and a linear fit likewise
+    line = np.linalg.solve(signs.T @ signs + 1e-9 * count * np.eye(n_players), signs.T @ values)
+    by_line = float(np.square(values - signs @ line).sum()) / max(count - n_players, 1) + 1e-300
+    return Link(vector[:n_players], left, count / 2 * float(np.log(by_line / (left + 1e-300))))
 
 
 def _at(signs: FloatArray, values: FloatArray, vector: FloatArray, shape: _Shape) -> _At:

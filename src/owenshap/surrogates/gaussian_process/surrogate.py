@@ -151,12 +151,11 @@ class Choices:
         self, learner: Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]
     ) -> None:
         self._learner = learner
-        n_players = learner.full.signs.shape[1]
-        mixed = [
+        n_players = learner.n_players
+        mixed = (
             mixture(learner.means(each, targets[k]), n_players, 1.0) for k, each in learned.items()
-        ]
-        pilots = [members for members in mixed if members]
-        best = [max(members, key=lambda member: member.share) for members in pilots]
+        )
+        best = [max(members, key=lambda member: member.share) for members in mixed if members]
         self._index = (
             sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
         )
@@ -174,10 +173,7 @@ class Choices:
         """
         if self._factors:
             part = target[self._which]
-            best = min(
-                self._factors,
-                key=lambda each: each[1].minus_log_likelihood(part),
-            )[0]
+            best, _ = min(self._factors, key=lambda each: each[1].minus_log_likelihood(part))
             learned = [Learned(self._learner.nearby(best, target))]
             if self._index:  # beside the other: what few steps make of it may be worse
                 bent = self._learner.index_guess(best, target)
