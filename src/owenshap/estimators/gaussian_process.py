@@ -28,12 +28,12 @@ from owenshap.surrogates.base import ENOUGH_EACH, has_few_levels
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import MOST_FITTED, Forward, design_of, of_pairs
 from owenshap.surrogates.gaussian_process.surrogate import (
+    MOST_FITTED_PLAYERS,
     MOST_PAIRS,
     AsTaught,
     GaussianProcessSurrogate,
     bytes_kept,
 )
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 

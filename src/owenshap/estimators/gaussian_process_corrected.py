@@ -27,7 +27,10 @@ from owenshap.surrogates.forward import (
     design_of,
     of_pairs,
 )
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS, GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.surrogate import (
+    MOST_FITTED_PLAYERS,
+    GaussianProcessSurrogate,
+)
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
@@ -85,7 +88,7 @@ class GaussianProcessCorrected(Estimator):
     one_block = True
     complements = True
     fits = True
-    most_players = MOST_PLAYERS
+    most_players = MOST_FITTED_PLAYERS
 
     def __post_init__(self) -> None:
         if self.pairs is not None:

@@ -136,13 +136,13 @@ class CrossValidated(Surrogate):
         With few pairs one fold tells of doubts. With more, flexible parameters move without each
         fold, which takes a fraction of a fit; they are in doubt where values take few levels.
         """
-        folds = list[_WithoutFold]()
+        folds = list[tuple[FloatArray, FloatArray]]()
         kept = np.square(fitted.leave_fold_out)
         suspect = np.zeros_like(fitted.flexible)
         if few:
-            folds.append(self._without_fold(pairs, 0))
-            first = folds[0].values[None]
-            apart = folds[0].squares
+            apart, values = self._without_fold(pairs, 0)
+            folds.append((apart, values))
+            first = values[None]
             suspect = apart[0] > SUSPECT * apart[2]
             missed = apart[0] > UNUSUAL * column_sums(kept[fold_of(len(kept)) == 0])
         else:
@@ -156,17 +156,19 @@ class CrossValidated(Surrogate):
         doubted = suspect | missed
         if doubted.any():
             folds += [self._without_fold(pairs, each) for each in range(len(folds), FOLDS)]
-            squares = np.sum([fold.squares for fold in folds], axis=0)
+            squares = np.sum([squared for squared, _ in folds], axis=0)
         # of no other output, whatever fits were made for these
         by_heart = doubted & (squares[0] > UNUSUAL * column_sums(kept))
         squares[2, by_heart] *= COUNTED
-        values = np.stack([fold.values for fold in folds]) if by_heart.any() else first
+        values = np.stack([moved for _, moved in folds]) if by_heart.any() else first
         if not by_heart.all():
             values = np.where(by_heart, values, fitted.moved_without_folds)
         return _Again(squares, values, suspect, by_heart | fitted.flexible)
 
-    def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
-        """What comes out without this fold of the pairs."""
+    def _without_fold(self, pairs: Pairs, number: int) -> tuple[FloatArray, FloatArray]:
+        """Without this fold of the pairs: squared errors (3, k), summed, at its pairs, of the
+        surrogate, least squares and sizes alone; and the Shapley values (n, k) of the surrogate.
+        """
         away = fold_of(len(pairs.odd)) == number
         signs = pairs.signs[~away] > 0
         known = pairs.odd[~away]
@@ -182,7 +184,7 @@ class CrossValidated(Surrogate):
         squares = np.stack(
             [column_sums(np.square(pairs.odd[away] - predicted)) for predicted in predictions]
         )
-        return _WithoutFold(squares, fits[0].shapley_values)
+        return squares, fits[0].shapley_values
 
 
 class _Again(NamedTuple):
@@ -198,17 +200,6 @@ class _Again(NamedTuple):
     """Outputs (k,) whose parameters know the pairs by heart."""
     ended: bool = False
     """Whether other folds need not be left out."""
-
-
-class _WithoutFold(NamedTuple):
-    """Fits without a fold of the pairs."""
-
-    squares: FloatArray
-    """Squared errors (3, k), summed, at its pairs: of the surrogate, least squares, sizes
-    alone.
-    """
-    values: FloatArray
-    """The Shapley values (n, k) of the surrogate."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,11 @@ def values(mean: Mean, index: Index) -> FloatArray:
     levels = _levels(mean.parameters.lengths, index, n_players - 1)
     values = np.zeros((n_players, mean.weights.shape[1]))
     for absent, present, scale in _products(mean, index.symmetric and not mean.even):
-        values += _product_values(absent, present, scale[:, None] * mean.weights, levels)
+        weights = scale[:, None] * mean.weights
+        part = np.zeros_like(values)
+        for product, ratios in _at_levels(absent, present, levels):
+            part += ratios.T @ (product[:, None] * weights)
+        values += part
     values += _simple_values(mean, index)
     values += _by_size(index, n_players - 1) @ np.diff(_size_table(mean), axis=0)
     if mean.leaves is not None:
@@ -72,7 +76,10 @@ def pairs(mean: Mean, index: Index) -> FloatArray:
     levels = _levels(mean.parameters.lengths, index, n_players - 2)
     pairs = np.zeros((mean.weights.shape[1], n_players, n_players))
     for absent, present, scale in _products(mean, index.symmetric and mean.even):
-        _add_product_pairs(pairs, absent, present, scale[:, None] * mean.weights, levels)
+        weights = scale[:, None] * mean.weights
+        for product, ratios in _at_levels(absent, present, levels):
+            for place, column in enumerate(weights.T):
+                pairs[place] += ratios.T @ ((product * column)[:, None] * ratios)
     _add_simple_pairs(pairs, mean, index)
     pairs += (_by_size(index, n_players - 2) @ np.diff(_size_table(mean), 2, axis=0))[:, None, None]
     _add_wave_pairs(pairs, mean, index)
@@ -112,32 +119,17 @@ def _products(mean: Mean, alike: bool) -> Iterator[tuple[FloatArray, FloatArray,
             yield absent, present, scale
 
 
-def _product_values(
-    absent: FloatArray, present: FloatArray, weights: FloatArray, levels: Levels
-) -> FloatArray:
-    step = present - absent
-    values = np.zeros((step.shape[1], weights.shape[1]))
-    for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
-        factors = absent + level * step
-        scale = weight * factors.prod(axis=1)
-        values += (step / factors).T @ (scale[:, None] * weights)
-    return values
-
-
-def _add_product_pairs(
-    pairs: FloatArray,
-    absent: FloatArray,
-    present: FloatArray,
-    weights: FloatArray,
-    levels: Levels,
-) -> None:
+def _at_levels(
+    absent: FloatArray, present: FloatArray, levels: Levels
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """At each level its weight times the products over players (N,), and what each factor changes
+    by over the factor (N, n).
+    """
     step = present - absent
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = absent + level * step
-        scale = weight * factors.prod(axis=1)
-        np.divide(step, factors, out=factors)
-        for place, column in enumerate(weights.T):
-            pairs[place] += factors.T @ ((scale * column)[:, None] * factors)
+        product = weight * factors.prod(axis=1)
+        yield product, np.divide(step, factors, out=factors)
 
 
 def _power(index: Index, power: int) -> float:

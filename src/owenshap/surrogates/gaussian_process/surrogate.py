@@ -43,7 +43,7 @@ from owenshap.surrogates.gaussian_process.taught import Taught
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
 # at least a coalition for each, and what a fit takes grows with their square: of so many a minute
-MOST_PLAYERS = 2 * MOST_PAIRS
+MOST_FITTED_PLAYERS = 2 * MOST_PAIRS
 
 
 @dataclass(frozen=True)
