@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -189,26 +189,20 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     _check(coalitions, values)
     # what is larger takes long enough to be fitted to, and is not to stay in memory
     complete = _complete if coalitions.size <= CALL_NUMBERS else _complete.__wrapped__
-    of = complete(coalitions.tobytes(), coalitions.shape[1])
-    here, there = (_mean_by(which, values[side], len(of.signs)) for side, which in of.sides)
+    signs, sizes, sides = complete(coalitions.tobytes(), coalitions.shape[1])
+    here, there = (_mean_by(which, values[side], len(signs)) for side, which in sides)
     mean = (here + there) / 2
-    return Pairs(of.signs, (here - there) / 2, mean - mean[0], mean[0], of.sizes)
-
-
-class _Complete(NamedTuple):
-    """The pairs of which both coalitions are there, whatever their values."""
-
-    signs: FloatArray
-    sizes: IntArray
-    sides: list[tuple[IntArray, IntArray]]
-    """Of the larger coalitions of pairs, and of their complements: which of the coalitions given
-    they are, and of which pair.
-    """
+    return Pairs(signs, (here - there) / 2, mean - mean[0], mean[0], sizes)
 
 
 @lru_cache(maxsize=8)  # a fit asks several times, and games often have the same coalitions
-def _complete(packed: bytes, n_players: int) -> _Complete:
-    """Those among coalitions (m, n), given as bytes."""
+def _complete(
+    packed: bytes, n_players: int
+) -> tuple[FloatArray, IntArray, list[tuple[IntArray, IntArray]]]:
+    """The pairs of which both are among coalitions (m, n), given as bytes, whatever their values:
+    signs and sizes; and of the larger coalitions of pairs, and of their complements, which of the
+    coalitions given they are, and of which pair.
+    """
     coalitions = np.frombuffer(packed, np.bool_).reshape(-1, n_players)
     sizes = sizes_of(coalitions)
     # Of the two coalitions of a pair the larger one stands for it; of two equals the one with the
@@ -234,10 +228,11 @@ def _complete(packed: bytes, n_players: int) -> _Complete:
     for side in (~swapped, swapped):
         own = np.flatnonzero(side & (place[which] >= 0))
         sides.append((own, place[which[own]]))
-    complete = _Complete(signs_of(members), sizes_of(members), sides)
-    for array in complete[:2]:
+    signs = signs_of(members)
+    of_pairs = sizes_of(members)
+    for array in (signs, of_pairs):
         array.flags.writeable = False  # whoever asks next has the same
-    return complete
+    return signs, of_pairs, sides
 
 
 def fold_of(pairs: int) -> IntArray:

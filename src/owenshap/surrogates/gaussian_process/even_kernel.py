@@ -308,26 +308,17 @@ def _by_steepness(sums: FloatArray, one: FloatArray, other: FloatArray) -> float
     return -2 * float(squares - sums @ (one @ sums) + sums @ (other @ sums))
 
 
-class EvenLoss(NamedTuple):
-    """Minus the log likelihood times prior, and its derivatives."""
-
-    loss: float
-    by_both: FloatArray
-    """By the two halves of the product part, (N, N), as an upper triangle."""
-    by_scale: float
-    """By the logarithm of the factor of both."""
-    by_own: FloatArray
-    """By the logarithms of scale and noise."""
-
-
 def even_loss(
     values: FloatArray, both: FloatArray, product: float, vector: FloatArray, half: FloatArray
-) -> EvenLoss | None:
-    """Of values (N,) of the even part under the kernel ½ [cosh(c + c′) exp((M − T)/2) + cosh(c −
-    c′) exp(−(M + T)/2)] times a scale, and a constant; None where float64 has no factor.
+) -> tuple[float, FloatArray, float, FloatArray] | None:
+    """Minus the log likelihood times prior of values (N,) of the even part, and its derivatives: by
+    `both`, as an upper triangle (N, N); by the logarithm of their factor; by those of scale and
+    noise. None where float64 has no factor.
 
-    `both` are the two halves of the product part together, (N, N), which have its scale; `vector`
-    holds the logarithms of scale and noise; `half` is ½ on the diagonal, 1 above it and 0 below.
+    The kernel is ½ [cosh(c + c′) exp((M − T)/2) + cosh(c − c′) exp(−(M + T)/2)] times a scale, and
+    a constant. `both` are the two halves of the product part together, (N, N), which have its
+    scale; `vector` holds the logarithms of scale and noise; `half` is ½ on the diagonal, 1 above it
+    and 0 below.
     """
     scale, noise = np.exp(vector)
     kernel = both * (scale / product)
@@ -343,4 +334,4 @@ def even_loss(
     by_scale = float(np.vdot(by_kernel, both))
     apart = (vector - OWN_FIRST) / OWN_SPREAD
     by_own = np.array([by_scale, by_noise]) + apart / OWN_SPREAD
-    return EvenLoss(loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own)
+    return loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own

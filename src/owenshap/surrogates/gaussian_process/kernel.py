@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import blas
@@ -69,17 +69,8 @@ class _Buffers(NamedTuple):
     work: FloatArray
 
 
-class _Filled(NamedTuple):
-    """What else the gradient needs."""
-
-    total: float
-    """T."""
-    leans: FloatArray
-    """exp(c) and exp(−c), (2, N)."""
-    table: FloatArray
-    """The size part between all sizes."""
-    slope: FloatArray
-    """Its derivative by log κ."""
+_Filled: TypeAlias = tuple[float, FloatArray, FloatArray, FloatArray]
+"""T; exp(c) and exp(−c), (2, N); the size part between all sizes; its derivative by log κ."""
 
 
 class Likelihood:
@@ -137,7 +128,9 @@ class Likelihood:
         return _Buffers(*np.empty((len(_Buffers._fields), len(self.signs), len(self.signs))))
 
     def _fill(self, p: Parameters) -> _Filled:
-        """K and its parts, in buffers that the next call overwrites."""
+        """K and its parts, in buffers that the next call overwrites; what else the gradient
+        needs.
+        """
         signs = self.signs
         (kernel, exponent, near, far, plus, minus, work) = self._buffers
         total = float(p.lengths.sum())
@@ -175,7 +168,7 @@ class Likelihood:
         if self._between is not None:
             kernel += self._between
         self._add_noise(kernel, p)
-        return _Filled(total, leans, table, slope)
+        return total, leans, table, slope
 
     def _add_noise(self, kernel: FloatArray, p: Parameters) -> None:
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
@@ -229,9 +222,10 @@ class Likelihood:
         prior, by_prior = penalty(own, n_players)
         if of_even is None:
             return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
-        gradient = self._gradient(p, filled, by_kernel, of_even.by_both) + by_prior
-        gradient[-OTHERS] -= of_even.by_scale  # the even part has a scale of its own
-        return loss + prior + of_even.loss, np.append(gradient, of_even.by_own)
+        loss_of_even, by_both, by_scale, by_own = of_even
+        gradient = self._gradient(p, filled, by_kernel, by_both) + by_prior
+        gradient[-OTHERS] -= by_scale  # the even part has a scale of its own
+        return loss + prior + loss_of_even, np.append(gradient, by_own)
 
     def _gradient(
         self,
@@ -246,7 +240,7 @@ class Likelihood:
         Sums over a matrix times cosh or sinh of c ± c′ are products of the matrix with exp(±c).
         """
         signs = self.signs
-        (total, leans, table, slope) = filled
+        total, leans, table, slope = filled
         _, exponent, near, far, plus, minus, work = self._buffers
         by_size = self._of_size.T @ (by_kernel @ self._of_size)
         by_inner = 2 * float(np.vdot(by_kernel, exponent)) + total * float(by_size.sum())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -118,14 +118,6 @@ class Whitening(Protocol):
         """L⁻ᵀ times a vector (N,)."""
 
 
-class _Changed(NamedTuple):
-    """What changes of variances make of C⁻¹: L⁻ᵀ (1 − U diag(shares) Uᵀ) L⁻¹."""
-
-    along: FloatArray
-    """U, (N, t)."""
-    shares: FloatArray
-
-
 class _Known:
     """s and q of some products, of which a change of one variance changes all, and C⁻¹ by one
     rank.
@@ -148,10 +140,10 @@ class _Known:
         self.within -= np.outer(share * across, across)
         self._mixed -= np.outer(share * self._mixed[:, at], across)
 
-    def changed(self) -> _Changed:
-        """What all changes make of C⁻¹."""
+    def changed(self) -> tuple[FloatArray, FloatArray]:
+        """What all changes make of C⁻¹, as U (N, t) and shares: L⁻ᵀ (1 − U diag(shares) Uᵀ) L⁻¹."""
         used = np.array(self._used).reshape(len(self._shares), len(self._mixed)).T
-        return _Changed(self._product @ used, np.array(self._shares))
+        return self._product @ used, np.array(self._shares)
 
 
 class Search:
@@ -204,7 +196,7 @@ class Search:
 
     def _again(
         self, product: FloatArray, values: FloatArray, before: Found
-    ) -> tuple[Found, _Changed]:
+    ) -> tuple[Found, tuple[FloatArray, FloatArray]]:
         """Variances that are the likeliest now, one after the other; those that pay no longer are
         left out.
         """
@@ -231,19 +223,19 @@ class Search:
     def _add(
         self,
         factor: Whitening,
-        changed: _Changed,
+        changed: tuple[FloatArray, FloatArray],
         values: FloatArray,
         players: list[IntArray],
         variances: list[float],
     ) -> None:
         """Triples that pay, of those along which most is left to explain, join the lists."""
-        left = values - changed.along @ (changed.shares * (values @ changed.along))
+        along, shares = changed
+        left = values - along @ (shares * (values @ along))
         candidates = self._candidates(factor.coloured(left))
         product = factor.whitened(self._products(candidates))
-        known = changed.along.T @ product  # of each, along what has changed
-        within = np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known)
+        known = along.T @ product  # of each, along what has changed
+        within = np.einsum("ab,ab->b", product, product) - shares @ np.square(known)
         remaining = left @ product
-        shares = changed.shares
         free = ~_among(candidates, players)
         worth = self._worth_of(candidates)
         self._gained = 0.0
