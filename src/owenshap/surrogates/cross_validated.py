@@ -366,5 +366,5 @@ def _failed(fitted: FittedSurrogate, pairs: Pairs) -> BoolArray:
     """Outputs (k,) that the surrogate says nothing about, although they are not constant: it has no
     leave-one-out error at all.
     """
-    silent: BoolArray = np.logical_not(fitted.leave_one_out.any(axis=0))
+    silent = np.logical_not(fitted.leave_one_out.any(axis=0))
     return silent & (np.abs(pairs.odd).max(axis=0) > ROUNDING * np.abs(pairs.centre))

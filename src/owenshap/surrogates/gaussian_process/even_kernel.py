@@ -67,7 +67,7 @@ class Beside(NamedTuple):
     @classmethod
     def none(cls, n_players: int) -> Beside:
         """No others."""
-        return cls(np.zeros((0, n_players)), EvenProducts.none())
+        return cls(np.zeros((0, n_players)), EvenProducts.none(4))
 
 
 class _Parts(NamedTuple):

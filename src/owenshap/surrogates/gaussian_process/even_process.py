@@ -275,7 +275,7 @@ class _Output:
         if n_players > MOST_SEARCHED or pairs < PAIRS_EACH * n_players or not self._unit:
             return None
         parts = BothParts(self._signs, self._target, self._odd, self._unit)
-        shared = with_leaves(parts, Shared(even, odd, Leaves.of(n_players)), sides)
+        shared = with_leaves(parts, Shared(even, odd, Leaves.none(n_players)), sides)
         mean = None if shared is None else leaf_mean(parts, shared, _fold(pairs))
         if shared is None or mean is None:
             return None

@@ -47,11 +47,6 @@ class Leaves(Triples):
         Above 0.
     """
 
-    @classmethod
-    def of(cls, n_players: int) -> Leaves:
-        """No leaves of so many players."""
-        return cls(np.zeros((0, n_players), np.int64), np.zeros(0))
-
     def products(self, signs: FloatArray) -> FloatArray:
         """Even parts at pairs (m, n), and odd parts below them, (2m, t)."""
         return _parts(signs, self.players)

@@ -137,8 +137,7 @@ def searches_triples(pairs: int, n_players: int) -> bool:
     """Whether there are enough pairs to look for triples, and no more triples than fit into
     memory.
     """
-    enough = pairs >= PAIRS_EACH * n_players
-    return enough and 3 <= n_players <= MOST_PLAYERS
+    return pairs >= PAIRS_EACH * n_players and 3 <= n_players <= MOST_PLAYERS
 
 
 def are_many(pairs: int, n_players: int) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -41,9 +41,9 @@ class Triples:
         return len(self.players)
 
     @classmethod
-    def none(cls) -> Triples:
-        """No triples."""
-        return cls(np.zeros((0, 3), np.int64), np.zeros(0))
+    def none(cls, width: int = 3) -> Self:
+        """None of them, of players (0, width)."""
+        return cls(np.zeros((0, width), np.int64), np.zeros(0))
 
     def products(self, signs: FloatArray) -> FloatArray:
         """χ of coalitions (m, n), as (m, t)."""
@@ -80,11 +80,6 @@ class EvenProducts(Triples):
     variances : float (t,)
         Above 0.
     """
-
-    @classmethod
-    def none(cls) -> EvenProducts:
-        """No products."""
-        return cls(np.zeros((0, 4), np.int64), np.zeros(0))
 
 
 def products(signs: FloatArray, players: IntArray) -> FloatArray:
@@ -275,10 +270,7 @@ class Search:
                 others * (left * signs[:, first])[:, None]
             )
         size = np.abs(sizes[tuple(self._all.T)])
-        count = max(LEARNING.most, len(signs))
-        if len(size) > count:
-            return self._all[np.argpartition(-size, count)[:count]]
-        return self._all
+        return self._all[_largest(size, max(LEARNING.most, len(signs)))]
 
 
 class EvenSearch(Search):
