@@ -125,8 +125,8 @@ class GaussianProcess(FittedPairs):
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         if self.batch is None:
             return super().bytes_needed(n_players, replicates)
-        pairs = replicates * self.batch
-        needed = self.surrogate().bytes_needed(min(pairs, MOST_CHOSEN), n_players)
+        pairs = min(replicates * self.batch, MOST_CHOSEN)
+        needed = self.surrogate().bytes_needed(pairs, n_players)
         if self.taught is None:
             return needed
         # its matrices are kept for every look, each at √GROWTH times the pairs of the one before

@@ -337,8 +337,9 @@ class _Output:
             products = search.found(fit.factor, before)
             if not len(products):
                 break
-            beside = fit.beside._replace(products=products)
-            further = self._learned(fit.vector, beside, LEARNING.steps_on)
+            further = self._learned(
+                fit.vector, fit.beside._replace(products=products), LEARNING.steps_on
+            )
             if further is None:
                 break
             fit = further

@@ -240,8 +240,8 @@ class Shared(NamedTuple):
     def stepped(self, parts: BothParts) -> Shared:
         """Parameters some steps on, of each kernel for itself."""
         n_players = parts.signs.shape[1]
-        nothing = np.zeros((0, parts.signs.shape[1]))
-        even = EvenLikelihood(parts.signs, Beside(nothing, self.leaves.even()))
+        beside = Beside.none(n_players)._replace(products=self.leaves.even())
+        even = EvenLikelihood(parts.signs, beside)
         odd = Likelihood(parts.signs).with_triples(self.leaves.odd(parts.unit))
         of_even = partial(even.loss, values=parts.even)
         of_odd = partial(odd.loss, values=parts.odd)

@@ -85,9 +85,8 @@ def penalty(vector: FloatArray, n_players: int) -> tuple[float, FloatArray]:
         prior, gradient = penalty(vector[n_players + 1 :], n_players)
         return prior + float(scaled @ scaled) / 2, np.concatenate([scaled / spreads, gradient])
     lengths = vector[:-OTHERS]
-    others = vector[-OTHERS:]
     away = (lengths - lengths.mean()) / LENGTH_SPREAD
-    apart = (others - PRIOR_MEAN) / PRIOR_SPREAD
+    apart = (vector[-OTHERS:] - PRIOR_MEAN) / PRIOR_SPREAD
     gradient = np.concatenate([away / LENGTH_SPREAD, apart / PRIOR_SPREAD])
     return float(away @ away + apart @ apart) / 2, gradient
 

@@ -176,8 +176,9 @@ class Search:
         players = list(kept.players)
         variances = list(kept.variances)
         self._add(factor, changed, values, players, variances)
-        width = before.players.shape[1]
-        return type(before)(np.array(players, np.int64).reshape(-1, width), np.array(variances))
+        return type(before)(
+            np.array(players, np.int64).reshape(-1, before.players.shape[1]), np.array(variances)
+        )
 
     def loss(self, factor: Factor, triples: Triples) -> float:
         """Minus the log likelihood with the triples that were found last, under the kernel of that
