@@ -19,7 +19,7 @@ from owenshap.designs.pairs import (
     even_pairs,
     more_pairs,
 )
-from owenshap.estimators.base import GROWTH, FittedPairs, with_complements
+from owenshap.estimators.base import GROWTH, FittedPairs
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
 from owenshap.support.draws import Draws
@@ -161,7 +161,7 @@ class GaussianProcess(FittedPairs):
         count = self._count(design.n_players)
         if len(design) != 2 + 2 * count:  # several fits in one block
             return design
-        return Sets.of(with_complements(design.coalitions(np.arange(2, 2 + _half(count)))))
+        return design_of(design.coalitions(np.arange(2, 2 + _half(count))))
 
     def rest(self, design: Design, opening: Design, values: FloatArray) -> Design:
         count = self._count(design.n_players)

@@ -218,9 +218,11 @@ def _complete(
     kept = kept[np.argsort(-sizes_of(larger[first[kept]]), kind="stable")]
     members = larger[first[kept]]
     if not len(members) or not members[0].all():
-        advice = "Add both; their values are what Shapley values sum to"
         raise InputError(
-            "coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice
+            "coalitions",
+            "hold the empty and the grand one",
+            f"{len(coalitions)} without",
+            "Add both; their values are what Shapley values sum to",
         )
     place = np.full(len(first), -1)
     place[kept] = np.arange(len(kept))

@@ -234,8 +234,7 @@ class FittedChoice(FittedSurrogate):
 
     def _told(self, output: int, by_heart: bool) -> str:
         if by_heart:
-            again = "errors are those of fits made again"
-            return f"{self.preferred} knows its pairs by heart: {again}"
+            return f"{self.preferred} knows its pairs by heart: errors are those of fits made again"
         at = self.chosen[output]
         if at == 0:
             notes = self.candidates[0].notes
