@@ -170,7 +170,7 @@ def test_triples_pay_a_price_for_being_chosen():
     # price twice over.
     errors = np.ones(100)
     found = [
-        Mean(Learned(some_vector(12), triples), 0.0, errors, errors, errors, errors[:, None])
+        Mean(Learned(some_vector(12), triples), 0.0, errors, errors, errors, errors[:, None], 1.0)
         for triples in (FEW, Triples.none())
     ]
     with_triples, without = (member.share for member in mixture(found, 12, 1.0))

@@ -36,7 +36,7 @@ class Mean(NamedTuple):
     """The same without the pair's fold."""
     by_fold: FloatArray
     """What the weights are less without each fold, (N, folds)."""
-    share: float = 1.0
+    share: float
     """Of the mixture."""
 
     def times(self, factor: float) -> Mean:
@@ -63,7 +63,7 @@ def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean 
     fit = factor.minus_log_likelihood(target)
     overwrite = len(target) > FILLED_AT_ONCE
     weights, diagonal, apart, by_fold = left_outs(factor, target, fold_of(len(target)), overwrite)
-    return Mean(learned, fit, weights, weights / diagonal, apart.sum(axis=1), by_fold)
+    return Mean(learned, fit, weights, weights / diagonal, apart.sum(axis=1), by_fold, 1.0)
 
 
 def left_outs(

@@ -280,7 +280,7 @@ class Matrices(NamedTuple):
         left_out = weights / self.inverse.diagonal()
         by_fold = self.inverse @ apart
         # how likely it is matters to an index part alone, and there is none
-        return Mean(self.learned, math.nan, weights, left_out, apart.sum(axis=1), by_fold)
+        return Mean(self.learned, math.nan, weights, left_out, apart.sum(axis=1), by_fold, 1.0)
 
 
 @dataclass(frozen=True)
