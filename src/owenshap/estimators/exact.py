@@ -42,9 +42,11 @@ class Exact(Estimator):
 
     def replicate_cost(self, n_players: int) -> int:
         if n_players > MOST_PLAYERS:
-            advice = "Use method='halved-owen' with a budget, or group features into fewer players"
             raise InputError(
-                "n_players", f"be at most {MOST_PLAYERS} for exact values", n_players, advice
+                "n_players",
+                f"be at most {MOST_PLAYERS} for exact values",
+                n_players,
+                "Use method='halved-owen' with a budget, or group features into fewer players",
             )
         return (1 << n_players) - 2
 

@@ -19,7 +19,7 @@ from owenshap.designs.pairs import (
     even_pairs,
     more_pairs,
 )
-from owenshap.estimators.base import GROWTH, FittedPairs, with_complements
+from owenshap.estimators.base import GROWTH, FittedPairs
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
 from owenshap.support.draws import Draws
@@ -27,9 +27,13 @@ from owenshap.surrogates import FittedSurrogate, Notes, Surrogate
 from owenshap.surrogates.base import ENOUGH_EACH, has_few_levels
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import MOST_FITTED, Forward, design_of, of_pairs
-from owenshap.surrogates.gaussian_process.as_taught import AsTaught, bytes_kept
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
+from owenshap.surrogates.gaussian_process.surrogate import (
+    MOST_FITTED_PLAYERS,
+    MOST_PAIRS,
+    AsTaught,
+    GaussianProcessSurrogate,
+    bytes_kept,
+)
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
@@ -121,8 +125,8 @@ class GaussianProcess(FittedPairs):
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         if self.batch is None:
             return super().bytes_needed(n_players, replicates)
-        pairs = replicates * self.batch
-        needed = self.surrogate().bytes_needed(min(pairs, MOST_CHOSEN), n_players)
+        pairs = min(replicates * self.batch, MOST_CHOSEN)
+        needed = self.surrogate().bytes_needed(pairs, n_players)
         if self.taught is None:
             return needed
         # its matrices are kept for every look, each at √GROWTH times the pairs of the one before
@@ -137,9 +141,11 @@ class GaussianProcess(FittedPairs):
         if self.batch is None or n_players < 2:
             return None
         surrogate = CrossValidated(GaussianProcessSurrogate(taught=self.taught), when_asked=True)
-        ready = None
-        if self.taught is not None and self.taught.plain:
-            ready = OncePerGame(CrossValidated(AsTaught(self.taught), refitted=False))
+        ready = (
+            OncePerGame(CrossValidated(AsTaught(self.taught), refitted=False))
+            if self.taught is not None and self.taught.plain
+            else None
+        )
         return Growing(OncePerGame(surrogate), n_players, self.batch, ready)
 
     def draws(self, n_players: int) -> Draws:
@@ -155,7 +161,7 @@ class GaussianProcess(FittedPairs):
         count = self._count(design.n_players)
         if len(design) != 2 + 2 * count:  # several fits in one block
             return design
-        return Sets.of(with_complements(design.coalitions(np.arange(2, 2 + _half(count)))))
+        return design_of(design.coalitions(np.arange(2, 2 + _half(count))))
 
     def rest(self, design: Design, opening: Design, values: FloatArray) -> Design:
         count = self._count(design.n_players)
@@ -223,7 +229,7 @@ class Growing(Forward):
         self._n_players = n_players
         self._drawn = 0
         self._seed: int | None = None  # of all pairs: blocks are not always the same
-        self._errors: FloatArray | None = None
+        self._errors = np.zeros((n_players, 0))
         self._confirmed = False
         self._own = surrogate
         self._taught = as_taught
@@ -239,17 +245,17 @@ class Growing(Forward):
     def most(self) -> int:
         """Replicates at the last fit."""
         pairs = MOST_FITTED if self.as_taught else MOST_CHOSEN
-        return _most(pairs, self._n_players, self._pairs)
+        return _most(pairs, self._n_players, self._batch)
 
     @property
     def count(self) -> int:
         """Replicates that it can be fitted to by now."""
-        return self._seen // self._pairs
+        return self.pairs // self._batch
 
     @property
     def next_look(self) -> int:
         """Replicates at the next fit."""
-        first = math.ceil(FIRST_FIT * self._n_players / self._pairs)
+        first = math.ceil(FIRST_FIT * self._n_players / self._batch)
         if not self.as_taught:
             return min(max(first, math.ceil(GROWTH * self.count)), self.most)
         halfway = math.sqrt(self.count * self.expected) if self.expected < math.inf else 0.0
@@ -264,11 +270,11 @@ class Growing(Forward):
             return super().draw(n_players, rng, replicates)
         if self._seed is None:
             self._seed = int(rng.integers(1 << 62))
-        end = self._drawn + replicates * self._pairs
+        end = self._drawn + replicates * self._batch
         order = next(
             each
             for stage in (1, 2, 3)
-            if len(each := _in_order(n_players, self._pairs, self._seed, stage)) >= end
+            if len(each := _in_order(n_players, self._batch, self._seed, stage)) >= end
         )
         drawn = order[self._drawn : end]
         self._drawn = end
@@ -281,8 +287,7 @@ class Growing(Forward):
     def fit(self) -> None:
         """Fit to all that was seen."""
         self._fit()
-        assert self._fitted is not None
-        self._errors = self._fitted.standard_errors
+        self._errors = self._last.standard_errors
         self._confirmed = False
 
     def learn(self) -> None:
@@ -291,16 +296,19 @@ class Growing(Forward):
         self.fit()
 
     def _fit(self) -> None:
-        as_taught = self._taught if self.as_taught else None
-        self._surrogate = as_taught or self._own
+        self._surrogate = (self._taught if self.as_taught else None) or self._own
         super()._fit()
+
+    @property
+    def _last(self) -> FittedSurrogate:
+        assert self._fitted is not None
+        return self._fitted
 
     def confirm(self, within: FloatArray | None = None) -> bool:
         """Make the checks of the last fit that were left until it matters; whether there were
         any.
         """
-        assert self._fitted is not None
-        fitted = self._fitted.confirmed(None if within is None else within / self._wider)
+        fitted = self._last.confirmed(None if within is None else within / self._wider)
         self._confirmed = self._confirmed or within is None
         if fitted is self._fitted:
             return False
@@ -314,20 +322,18 @@ class Growing(Forward):
         players have fewer pairs each than a first fit usually has, which left-out folds do not
         show.
         """
-        assert self._fitted is not None
-        assert self._errors is not None
-        return self._fitted.shapley_values, self._errors * self._wider
+        return self._last.shapley_values, self._errors * self._wider
 
     @property
     def _wider(self) -> float:
         # benchmarks/decisions.md#many-players
-        return max(1.0, FIRST_FIT * self._n_players / self._seen) ** 0.5
+        return max(1.0, FIRST_FIT * self._n_players / self.pairs) ** 0.5
 
     def is_grown(self, needed: float) -> bool:
         """Whether further pairs should correct it: it has as many as it may, or knows its lengths
         by now and more are needed than it may have.
         """
-        learned = self._seen >= LEARNED * self._n_players
+        learned = self.pairs >= LEARNED * self._n_players
         return self.count >= self.most or (learned and needed > self.most)
 
     def go_over(self) -> None:
@@ -338,8 +344,7 @@ class Growing(Forward):
     def notes(self) -> Notes:
         if self.grows:
             return super().notes
-        assert self._fitted is not None
-        outputs = self._fitted.shapley_values.shape[1]
+        outputs = self._last.shapley_values.shape[1]
         return ("growing more would not be enough: further pairs correct the process",) * outputs
 
     def state(self) -> dict[str, Any]:
@@ -356,11 +361,10 @@ class Growing(Forward):
         super().restore(state)
         self.expected = state["expected"]
         self._seed = state["seed"]
-        self._drawn = self._seen
+        self._drawn = self.pairs
         self.grows = state["grows"]
         if self.begun:
-            assert self._fitted is not None
-            self._errors = self._fitted.standard_errors
+            self._errors = self._last.standard_errors
             if state["confirmed"]:
                 self.confirm()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -23,11 +22,15 @@ from owenshap.surrogates.forward import (
     MOST_FITTED,
     Forward,
     at_once,
+    beside,
     corrections,
     design_of,
     of_pairs,
 )
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS, GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.surrogate import (
+    MOST_FITTED_PLAYERS,
+    GaussianProcessSurrogate,
+)
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
@@ -85,7 +88,7 @@ class GaussianProcessCorrected(Estimator):
     one_block = True
     complements = True
     fits = True
-    most_players = MOST_PLAYERS
+    most_players = MOST_FITTED_PLAYERS
 
     def __post_init__(self) -> None:
         if self.pairs is not None:
@@ -116,21 +119,18 @@ class GaussianProcessCorrected(Estimator):
             return Reduced(np.broadcast_to(total, (batches, 1, len(total))).copy())
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         corrected = []
-        weights = []
-        notes = []
-        for first, last, (expected, shares, noted) in self._forward(coalitions, values, batches):
+        weights = list[float]()
+        for first, last, fitted in self._forward(coalitions, values, batches):
             step = at_once(self.pairs or 1, design.n_players)
             for some in range(first, last, step):
                 end = min(some + step, last)
                 which = slice(some * (self.pairs or 1), end * (self.pairs or 1))
-                corrected.append(
-                    shares
-                    + corrections(drawn[which], odd[which] - expected(drawn[which]), end - some)
-                )
-            notes.append(noted)
+                residuals, base = beside(fitted, drawn[which], odd[which], values[:2])
+                corrected.append(base + corrections(drawn[which], residuals, end - some))
             # as many as its process was fitted on (benchmarks/decisions.md#intervals-of-a-process)
             weights += [float(first) if batches > 1 else 1.0] * (last - first)
-        return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes[-1])
+        notes = None if fitted is None else fitted.notes
+        return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes)
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         drawn = replicates * (self.pairs or 1)
@@ -168,38 +168,24 @@ class GaussianProcessCorrected(Estimator):
 
     def _forward(
         self, coalitions: BoolArray, values: FloatArray, batches: int
-    ) -> Iterator[tuple[int, int, Any]]:
-        """First and last batch of each stretch, and the odd part, Shapley values and notes of the
-        surrogate for it.
+    ) -> Iterator[tuple[int, int, FittedSurrogate | None]]:
+        """First and last batch of each stretch, and the surrogate for it; the first one has
+        none.
         """
         count = (len(coalitions) - 2) // 2
-        shares = (values[0] - values[1]) / coalitions.shape[1]
-        fitted: Any = (
-            lambda sets: (2 * sets.sum(axis=1, keepdims=True) - sets.shape[1]) / 2 * shares,
-            shares,
-            None,
-        )
-        start: Any = None
+        fitted: FittedSurrogate | None = None
         at = 0
         after = max(1, batches // 8)
         while at < batches:
             after = min(after, batches)
             yield at, after, fitted
             seen = after * (self.pairs or 1)
-            if after < batches and (start is None or seen <= MOST_FITTED):
+            if after < batches and (fitted is None or seen <= MOST_FITTED):
                 known = np.r_[0:2, 2 : 2 + seen, 2 + count : 2 + count + seen]
-                surrogate = self._surrogate.fit(coalitions[known], values[known], start)
-                start = surrogate.start
-                centre = (values[0] + values[1]) / 2
-                odd = partial(_odd_values, surrogate, centre)
-                fitted = (odd, surrogate.shapley_values, surrogate.notes)
+                start = None if fitted is None else fitted.start
+                fitted = self._surrogate.fit(coalitions[known], values[known], start)
             at = after
             after = max(after + 1, int(GROWTH * after))
-
-
-def _odd_values(surrogate: FittedSurrogate, centre: FloatArray, sets: BoolArray) -> FloatArray:
-    """The odd part of a surrogate at these coalitions."""
-    return surrogate.values(sets) - centre
 
 
 def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
@@ -220,8 +206,7 @@ def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
             * stdtrit(equal - 1, 0.975)
             / stdtrit(count - 1, 0.975)
         )
-    replicates: FloatArray = mean + widening * count * shares[:, None, None] * (batches - mean)
-    return replicates
+    return mean + widening * count * shares[:, None, None] * (batches - mean)
 
 
 def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatArray) -> FloatArray:

@@ -22,15 +22,14 @@ from owenshap.explain.timing import TimeTrial
 from owenshap.run.cost import SURE
 from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
-from owenshap.surrogates.gaussian_process.cost import fit_seconds, teaching
-from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process.taught import (
+from owenshap.surrogates.gaussian_process.settings import (
     LESSONS,
-    Lesson,
-    Taught,
+    fit_seconds,
     lesson_pairs,
-    taught_by,
+    teaching,
 )
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.taught import Lesson, Taught, taught_by
 from owenshap.surrogates.multiples import multiples
 
 SAVED = 2  # fits that a row is spared, about

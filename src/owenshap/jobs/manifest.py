@@ -23,7 +23,7 @@ from owenshap.jobs.work import NO_CLOCK, Explained, Explaining, pieces
 from owenshap.models import ROUNDING
 from owenshap.support.arrays import WORKING, IntArray
 from owenshap.support.progress import FIRST
-from owenshap.surrogates.gaussian_process.taught import LESSONS
+from owenshap.surrogates.gaussian_process.settings import LESSONS
 
 NAMES = {
     "settings": "",

@@ -17,7 +17,8 @@ from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import Pairs, jackknife, pairs_of
 from owenshap.surrogates.cross_validated import CrossValidated, FittedChoice
 from owenshap.surrogates.gaussian_process.even_process import FittedEven, fit_even
-from owenshap.surrogates.gaussian_process.surrogate import FittedProcess, GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.fitted import FittedProcess
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 
 # Of the root of what the even process leaves unexplained, for each pair of players and evaluated
 # pair: so much more is the squared error of interactions than folds tell, because the process draws

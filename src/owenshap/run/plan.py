@@ -18,9 +18,8 @@ from owenshap.run.task import Plan, check_feasible, checked_budget, infeasible
 from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until
 from owenshap.surrogates.base import FOLDS
 from owenshap.surrogates.cross_validated import most_refitted
-from owenshap.surrogates.gaussian_process.cost import fit_seconds, taught_seconds, teaching
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
+from owenshap.surrogates.gaussian_process.settings import fit_seconds, taught_seconds, teaching
+from owenshap.surrogates.gaussian_process.surrogate import MOST_FITTED_PLAYERS, MOST_PAIRS
 
 # evaluations for each player that reach 1 % of the range, about, by halved stars
 # (benchmarks/decisions.md#by-the-clock-or-by-count)

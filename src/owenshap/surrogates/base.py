@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -160,8 +160,7 @@ class Pairs:
     @property
     def total(self) -> FloatArray:
         """v(N) − v(∅), (k,)."""
-        total: FloatArray = 2 * self.odd[0]
-        return total
+        return 2 * self.odd[0]
 
     @property
     def mirrors(self) -> list[int]:
@@ -177,6 +176,12 @@ class Pairs:
         return mirrored
 
 
+def with_complements(coalitions: BoolArray) -> BoolArray:
+    """The grand and the empty coalition, then these and their complements, (2 + 2m, n)."""
+    ends = np.array([[True], [False]]).repeat(coalitions.shape[1], axis=1)
+    return np.concatenate([ends, coalitions, ~coalitions])
+
+
 def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     """The pairs among these coalitions (m, n) with these values (m, k)."""
     coalitions = np.asarray(coalitions)
@@ -184,26 +189,20 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     _check(coalitions, values)
     # what is larger takes long enough to be fitted to, and is not to stay in memory
     complete = _complete if coalitions.size <= CALL_NUMBERS else _complete.__wrapped__
-    of = complete(coalitions.tobytes(), coalitions.shape[1])
-    here, there = (_mean_by(which, values[side], len(of.signs)) for side, which in of.sides)
+    signs, sizes, sides = complete(coalitions.tobytes(), coalitions.shape[1])
+    here, there = (_mean_by(which, values[side], len(signs)) for side, which in sides)
     mean = (here + there) / 2
-    return Pairs(of.signs, (here - there) / 2, mean - mean[0], mean[0], of.sizes)
-
-
-class _Complete(NamedTuple):
-    """The pairs of which both coalitions are there, whatever their values."""
-
-    signs: FloatArray
-    sizes: IntArray
-    sides: list[tuple[IntArray, IntArray]]
-    """Of the larger coalitions of pairs, and of their complements: which of the coalitions given
-    they are, and of which pair.
-    """
+    return Pairs(signs, (here - there) / 2, mean - mean[0], mean[0], sizes)
 
 
 @lru_cache(maxsize=8)  # a fit asks several times, and games often have the same coalitions
-def _complete(packed: bytes, n_players: int) -> _Complete:
-    """Those among coalitions (m, n), given as bytes."""
+def _complete(
+    packed: bytes, n_players: int
+) -> tuple[FloatArray, IntArray, list[tuple[IntArray, IntArray]]]:
+    """The pairs of which both are among coalitions (m, n), given as bytes, whatever their values:
+    signs and sizes; and of the larger coalitions of pairs, and of their complements, which of the
+    coalitions given they are, and of which pair.
+    """
     coalitions = np.frombuffer(packed, np.bool_).reshape(-1, n_players)
     sizes = sizes_of(coalitions)
     # Of the two coalitions of a pair the larger one stands for it; of two equals the one with the
@@ -219,9 +218,11 @@ def _complete(packed: bytes, n_players: int) -> _Complete:
     kept = kept[np.argsort(-sizes_of(larger[first[kept]]), kind="stable")]
     members = larger[first[kept]]
     if not len(members) or not members[0].all():
-        advice = "Add both; their values are what Shapley values sum to"
         raise InputError(
-            "coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice
+            "coalitions",
+            "hold the empty and the grand one",
+            f"{len(coalitions)} without",
+            "Add both; their values are what Shapley values sum to",
         )
     place = np.full(len(first), -1)
     place[kept] = np.arange(len(kept))
@@ -229,10 +230,11 @@ def _complete(packed: bytes, n_players: int) -> _Complete:
     for side in (~swapped, swapped):
         own = np.flatnonzero(side & (place[which] >= 0))
         sides.append((own, place[which[own]]))
-    complete = _Complete(signs_of(members), sizes_of(members), sides)
-    for array in complete[:2]:
+    signs = signs_of(members)
+    of_pairs = sizes_of(members)
+    for array in (signs, of_pairs):
         array.flags.writeable = False  # whoever asks next has the same
-    return complete
+    return signs, of_pairs, sides
 
 
 def fold_of(pairs: int) -> IntArray:
@@ -258,8 +260,7 @@ def jackknife(
     players = len(values) if n_players is None else n_players
     unseen = 1 - pairs / all_pairs(players) if players > 1 else 0.0
     squares = unseen * (FOLDS - 1) / FOLDS * np.square(without_folds - values).sum(axis=0)
-    errors: FloatArray = np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
-    return errors
+    return np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
 
 
 def has_few_levels(odd: FloatArray) -> BoolArray:
@@ -268,8 +269,7 @@ def has_few_levels(odd: FloatArray) -> BoolArray:
     """
     sizes = np.sort(np.abs(odd), axis=0)
     levels = 1 + np.count_nonzero(np.diff(sizes, axis=0) > NEGLIGIBLE * sizes[-1], axis=0)
-    few: BoolArray = levels <= FEW_LEVELS * len(odd)
-    return few
+    return levels <= FEW_LEVELS * len(odd)
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:
@@ -284,19 +284,14 @@ def signs_of(coalitions: BoolArray) -> FloatArray:
 
 def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
     """Values (n, k) with what rounding and jitter left of the gap shared out evenly."""
-    shared: FloatArray = values + (total - column_sums(values)) / len(values)
-    return shared
+    return values + (total - column_sums(values)) / len(values)
 
 
 def _mean_by(which: IntArray, values: FloatArray, groups: int) -> FloatArray:
     """Mean of the values of each group."""
     sums = np.zeros((groups, values.shape[1]))
-    if len(which) == groups:  # one each
-        sums[which] += values
-        return sums
     np.add.at(sums, which, values)
-    means: FloatArray = sums / np.bincount(which, minlength=groups)[:, None]
-    return means
+    return sums / np.bincount(which, minlength=groups)[:, None]
 
 
 def _check(coalitions: BoolArray, values: FloatArray) -> None:

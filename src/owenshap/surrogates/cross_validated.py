@@ -89,9 +89,9 @@ class CrossValidated(Surrogate):
         if not self.when_asked or not self._refits(pairs, fitted):
             return self._choice(pairs, candidates)
         errors = _nothing_told(pairs, fitted)
-        chosen = self._best(errors)
         confirm = partial(self._choice, pairs, candidates)
-        return FittedChoice(candidates, chosen, errors, self.surrogate.name, None, confirm)
+        best = self._best(errors)
+        return FittedChoice(candidates, best, errors, self.surrogate.name, None, confirm)
 
     def _refits(self, pairs: Pairs, fitted: FittedSurrogate) -> bool:
         """Whether it is fitted again; with fewer pairs than players nothing can be told."""
@@ -105,8 +105,7 @@ class CrossValidated(Surrogate):
         process, linear, equal = errors
         margin = COUNTED * MARGIN if self.chosen else MARGIN
         other = np.where(equal < linear, 2, 1)
-        best: IntArray = np.where(np.minimum(linear, equal) < margin * process, other, 0)
-        return best
+        return np.where(np.minimum(linear, equal) < margin * process, other, 0)
 
     def _choice(
         self, pairs: Pairs, candidates: list[FittedSurrogate], within: FloatArray | None = None
@@ -123,10 +122,10 @@ class CrossValidated(Surrogate):
             left_out = [candidate.leave_one_out[1:] for candidate in candidates]
             errors = np.stack([column_sums(np.square(each)) / count for each in left_out])
         errors[0, _failed(fitted, pairs)] = np.inf
-        chosen = self._best(errors)
-        left = partial(self._choice, pairs, candidates)
-        confirm = left if again is not None and again.ended else None
-        return FittedChoice(candidates, chosen, errors, self.surrogate.name, again, confirm)
+        ended = again is not None and again.ended
+        confirm = partial(self._choice, pairs, candidates) if ended else None
+        best = self._best(errors)
+        return FittedChoice(candidates, best, errors, self.surrogate.name, again, confirm)
 
     def _again(
         self, pairs: Pairs, fitted: FittedSurrogate, few: bool, within: FloatArray | None
@@ -137,13 +136,13 @@ class CrossValidated(Surrogate):
         With few pairs one fold tells of doubts. With more, flexible parameters move without each
         fold, which takes a fraction of a fit; they are in doubt where values take few levels.
         """
-        folds = list[_WithoutFold]()
+        folds = list[tuple[FloatArray, FloatArray]]()
         kept = np.square(fitted.leave_fold_out)
         suspect = np.zeros_like(fitted.flexible)
         if few:
-            folds.append(self._without_fold(pairs, 0))
-            first = folds[0].values[None]
-            apart = folds[0].squares
+            apart, values = self._without_fold(pairs, 0)
+            folds.append((apart, values))
+            first = values[None]
             suspect = apart[0] > SUSPECT * apart[2]
             missed = apart[0] > UNUSUAL * column_sums(kept[fold_of(len(kept)) == 0])
         else:
@@ -157,17 +156,19 @@ class CrossValidated(Surrogate):
         doubted = suspect | missed
         if doubted.any():
             folds += [self._without_fold(pairs, each) for each in range(len(folds), FOLDS)]
-            squares = np.sum([fold.squares for fold in folds], axis=0)
+            squares = np.sum([squared for squared, _ in folds], axis=0)
         # of no other output, whatever fits were made for these
         by_heart = doubted & (squares[0] > UNUSUAL * column_sums(kept))
         squares[2, by_heart] *= COUNTED
-        values = np.stack([fold.values for fold in folds]) if by_heart.any() else first
+        values = np.stack([moved for _, moved in folds]) if by_heart.any() else first
         if not by_heart.all():
             values = np.where(by_heart, values, fitted.moved_without_folds)
         return _Again(squares, values, suspect, by_heart | fitted.flexible)
 
-    def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
-        """What comes out without this fold of the pairs."""
+    def _without_fold(self, pairs: Pairs, number: int) -> tuple[FloatArray, FloatArray]:
+        """Without this fold of the pairs: squared errors (3, k), summed, at its pairs, of the
+        surrogate, least squares and sizes alone; and the Shapley values (n, k) of the surrogate.
+        """
         away = fold_of(len(pairs.odd)) == number
         signs = pairs.signs[~away] > 0
         known = pairs.odd[~away]
@@ -183,7 +184,7 @@ class CrossValidated(Surrogate):
         squares = np.stack(
             [column_sums(np.square(pairs.odd[away] - predicted)) for predicted in predictions]
         )
-        return _WithoutFold(squares, fits[0].shapley_values)
+        return squares, fits[0].shapley_values
 
 
 class _Again(NamedTuple):
@@ -199,17 +200,6 @@ class _Again(NamedTuple):
     """Outputs (k,) whose parameters know the pairs by heart."""
     ended: bool = False
     """Whether other folds need not be left out."""
-
-
-class _WithoutFold(NamedTuple):
-    """Fits without a fold of the pairs."""
-
-    squares: FloatArray
-    """Squared errors (3, k), summed, at its pairs: of the surrogate, least squares, sizes
-    alone.
-    """
-    values: FloatArray
-    """The Shapley values (n, k) of the surrogate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,15 +226,16 @@ class FittedChoice(FittedSurrogate):
         """Which outputs have other values than those of the preferred fit, and why; else what that
         fit says.
         """
-        by_heart = self.by_heart & self._poor
+        by_heart = self.by_heart
+        if self.again is not None:  # and made again predicts little better than sizes do
+            by_heart &= self.again.squares[0] > SUSPECT * self.again.squares[2]
         if not (self.chosen.any() or by_heart.any()):
             return self.candidates[0].notes
         return tuple(self._told(k, by_heart[k]) for k in range(len(self.chosen)))
 
     def _told(self, output: int, by_heart: bool) -> str:
         if by_heart:
-            again = "errors are those of fits made again"
-            return f"{self.preferred} knows its pairs by heart: {again}"
+            return f"{self.preferred} knows its pairs by heart: errors are those of fits made again"
         at = self.chosen[output]
         if at == 0:
             notes = self.candidates[0].notes
@@ -281,14 +272,6 @@ class FittedChoice(FittedSurrogate):
         if self.again is None:
             return np.zeros_like(self.chosen, np.bool_)
         return self.again.by_heart & (self.chosen == 0)
-
-    @property
-    def _poor(self) -> BoolArray:
-        """Outputs (k,) that the preferred fit made again predicts little better than sizes do."""
-        if self.again is None:
-            return np.zeros_like(self.chosen, np.bool_)
-        poor: BoolArray = self.again.squares[0] > SUSPECT * self.again.squares[2]
-        return poor
 
     @property
     def without_folds(self) -> FloatArray:
@@ -383,5 +366,5 @@ def _failed(fitted: FittedSurrogate, pairs: Pairs) -> BoolArray:
     """Outputs (k,) that the surrogate says nothing about, although they are not constant: it has no
     leave-one-out error at all.
     """
-    silent: BoolArray = np.logical_not(fitted.leave_one_out.any(axis=0))
+    silent = np.logical_not(fitted.leave_one_out.any(axis=0))
     return silent & (np.abs(pairs.odd).max(axis=0) > ROUNDING * np.abs(pairs.centre))

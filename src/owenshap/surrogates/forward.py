@@ -17,6 +17,7 @@ from owenshap.surrogates.base import (
     Notes,
     Surrogate,
     pairs_of,
+    with_complements,
 )
 
 MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
@@ -42,11 +43,13 @@ class Forward:
         self.first = -(-ENOUGH_EACH * n_players // pairs)
         """Replicates whose pairs serve for the first fit alone."""
         self._surrogate = surrogate
-        self._pairs = pairs
+        self._batch = pairs
         self._chances: FloatArray | None = None  # of the sizes 1 … n − 1; None: all alike
         self._coalitions: list[BoolArray] = []
         self._values: list[FloatArray] = []
-        self._seen = self._fitted_on = 0
+        self.pairs = 0
+        """That a fit would be of by now."""
+        self._fitted_on = 0
         self._fits: list[int] = []  # batches of pairs that each fit was of
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
@@ -72,11 +75,11 @@ class Forward:
         for batches in state["fits"]:
             self._coalitions = coalitions[:batches]
             self._values = values[:batches]
-            self._seen = sum(map(len, self._coalitions)) // 2
+            self.pairs = sum(map(len, self._coalitions)) // 2
             self._fit()
         self._coalitions = coalitions
         self._values = values
-        self._seen = sum(map(len, coalitions)) // 2
+        self.pairs = sum(map(len, coalitions)) // 2
         self._lowest = state["lowest"]
         self._highest = state["highest"]
 
@@ -89,11 +92,12 @@ class Forward:
         """A design of the ends, pairs' coalitions and complements; sizes at which the surrogate
         errs more come more often.
         """
-        count = replicates * self._pairs
+        count = replicates * self._batch
         if self._chances is None:
             return design_of(draw_independent_pairs(n_players, count, rng))
-        sizes = rng.choice(np.arange(1, n_players), count, p=self._chances)
-        return design_of(random_sets(n_players, sizes, rng))
+        return design_of(
+            random_sets(n_players, rng.choice(np.arange(1, n_players), count, p=self._chances), rng)
+        )
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs'
@@ -104,7 +108,7 @@ class Forward:
         drawn = coalitions[2 : 2 + count]
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         self._keep(coalitions, values, count)
-        step = self._pairs * at_once(self._pairs, design.n_players)
+        step = self._batch * at_once(self._batch, design.n_players)
         parts = [
             self._corrected(drawn[at : at + step], odd[at : at + step], values[:2])
             for at in range(0, count, step)
@@ -113,23 +117,11 @@ class Forward:
 
     def _corrected(self, drawn: BoolArray, odd: FloatArray, ends: FloatArray) -> FloatArray:
         """Replicates of some pairs, from the odd part there and the values of the ends."""
-        n_players = drawn.shape[1]
-        shares = (ends[0] - ends[1]) / drawn.shape[1]
-        if self._fitted is None:
-            residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - n_players) / 2 * shares
-            base = np.broadcast_to(shares, (n_players, len(shares)))
-        else:
-            residuals = odd - (self._fitted.values(drawn) - (ends[0] + ends[1]) / 2)
-            base = self._fitted.shapley_values
+        residuals, base = beside(self._fitted, drawn, odd, ends)
         if self._chances is not None:
             chances = self._chances[drawn.sum(axis=1) - 1]
-            residuals = residuals / ((n_players - 1) * chances)[:, None]
-        return base + corrections(drawn, residuals, len(drawn) // self._pairs)
-
-    @property
-    def pairs(self) -> int:
-        """Pairs that a fit would be of by now."""
-        return self._seen
+            residuals = residuals / ((drawn.shape[1] - 1) * chances)[:, None]
+        return base + corrections(drawn, residuals, len(drawn) // self._batch)
 
     @property
     def spread(self) -> FloatArray:
@@ -148,8 +140,8 @@ class Forward:
         if affordable < max(count, FEWEST_AFTER_FIT):
             return False
         if not self.begun:
-            return self._seen >= min(self.first * self._pairs, MOST_FITTED)
-        enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
+            return self.pairs >= min(self.first * self._batch, MOST_FITTED)
+        enough = MORE_EACH_TIME * self._fitted_on <= self.pairs and self._fitted_on < MOST_FITTED
         return needed > STILL_NEEDED * count and enough
 
     def relearn(self, count: int, needed: float, affordable: float) -> bool:
@@ -170,7 +162,7 @@ class Forward:
         self._chances = _chances_of_sizes(
             pairs_of(coalitions, values).sizes[1:], self._fitted.leave_one_out[1:], ends.shape[1]
         )
-        self._fitted_on = self._seen
+        self._fitted_on = self.pairs
         self._fits.append(len(self._coalitions))
 
     def _keep(self, coalitions: BoolArray, values: FloatArray, count: int) -> None:
@@ -178,12 +170,12 @@ class Forward:
         self._ends = (coalitions[:2], values[:2])
         self._lowest = np.minimum(self._lowest, values.min(axis=0))
         self._highest = np.maximum(self._highest, values.max(axis=0))
-        kept = min(count, MOST_FITTED - self._seen)
+        kept = min(count, MOST_FITTED - self.pairs)
         if kept > 0:
             which = np.r_[2 : 2 + kept, 2 + count : 2 + count + kept]
             self._coalitions.append(coalitions[which])
             self._values.append(values[which])
-            self._seen += kept
+            self.pairs += kept
 
 
 def of_pairs(n_players: int, pairs: int) -> Draws:
@@ -197,8 +189,21 @@ def of_pairs(n_players: int, pairs: int) -> Draws:
 
 def design_of(coalitions: BoolArray) -> Design:
     """The design of the ends, these coalitions and their complements."""
-    ends = np.array([[True], [False]]).repeat(coalitions.shape[1], axis=1)
-    return Sets.of(np.concatenate([ends, coalitions, ~coalitions]))
+    return Sets.of(with_complements(coalitions))
+
+
+def beside(
+    fitted: FittedSurrogate | None, drawn: BoolArray, odd: FloatArray, ends: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What a surrogate leaves of the odd part (m, k) at coalitions (m, n), given the values of the
+    ends, and its Shapley values; without one, equal shares.
+    """
+    if fitted is not None:
+        return odd - (fitted.values(drawn) - (ends[0] + ends[1]) / 2), fitted.shapley_values
+    n_players = drawn.shape[1]
+    shares = (ends[0] - ends[1]) / n_players
+    residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - n_players) / 2 * shares
+    return residuals, np.broadcast_to(shares, (n_players, len(shares)))
 
 
 def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> FloatArray | None:
@@ -218,8 +223,7 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     weights = np.exp(-np.square(apart) / 2)
     expected = (weights @ squares + PRIOR_PAIRS) / (weights.sum(axis=1) + PRIOR_PAIRS)
     chances = np.sqrt(expected / (every * (n_players - every)))
-    mixed: FloatArray = (1 - EVEN_SHARE) * chances / chances.sum() + EVEN_SHARE / (n_players - 1)
-    return mixed
+    return (1 - EVEN_SHARE) * chances / chances.sum() + EVEN_SHARE / (n_players - 1)
 
 
 def at_once(pairs: int, n_players: int) -> int:

@@ -70,14 +70,30 @@ class FittedLinear(FittedSurrogate):
 
     @cached_property
     def without_folds(self) -> FloatArray:
-        """By the weights of all pairs."""
-        return _without_folds(self.pairs)
+        """By the weights of all pairs: normal equations less those of the fold, of players or of
+        pairs, whichever are fewer.
+        """
+        pairs = self.pairs
+        system = _System.of(pairs)
+        moved = system.moved
+        fold = fold_of(len(pairs.signs))[1:]
+        values = np.empty((FOLDS, *pairs.signs.shape[1:], len(pairs.total)))
+        of_players = len(moved) >= moved.shape[1]
+        normal = moved.T @ moved if of_players else moved @ moved.T
+        for number in range(FOLDS):
+            kept = fold != number
+            if of_players:
+                left = normal - moved[~kept].T @ moved[~kept]
+                operator = np.linalg.pinv(left, rcond=ROUNDING, hermitian=True) @ moved[kept].T
+            else:
+                left = normal[np.ix_(kept, kept)]
+                operator = moved[kept].T @ np.linalg.pinv(left, rcond=ROUNDING, hermitian=True)
+            moves = times_columns(operator, system.away[kept])
+            values[number] = efficient(system.shares + moves, pairs.total)
+        return values
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        result: FloatArray = (
-            self.pairs.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
-        )
-        return result
+        return self.pairs.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
 
 
 class _System(NamedTuple):
@@ -112,31 +128,6 @@ def fit_linear(pairs: Pairs) -> FittedLinear:
     return FittedLinear(coefficients, pairs, residuals)
 
 
-def _without_folds(pairs: Pairs) -> FloatArray:
-    """Least squares without each fold, (folds, n, k): normal equations less those of the fold,
-    of players or of pairs, whichever are fewer.
-    """
-    system = _System.of(pairs)
-    moved = system.moved
-    away = system.away
-    fold = fold_of(len(pairs.signs))[1:]
-    values = np.empty((FOLDS, *pairs.signs.shape[1:], len(pairs.total)))
-    by_players = moved.T @ moved if len(moved) >= moved.shape[1] else None
-    by_pairs = moved @ moved.T if by_players is None else None
-    for number in range(FOLDS):
-        kept = fold != number
-        if by_players is not None:
-            left = by_players - moved[~kept].T @ moved[~kept]
-            operator = np.linalg.pinv(left, rcond=ROUNDING, hermitian=True) @ moved[kept].T
-        else:
-            assert by_pairs is not None
-            left = by_pairs[np.ix_(kept, kept)]
-            operator = moved[kept].T @ np.linalg.pinv(left, rcond=ROUNDING, hermitian=True)
-        moves = times_columns(operator, away[kept])
-        values[number] = efficient(system.shares + moves, pairs.total)
-    return values
-
-
 def _weights(pairs: Pairs) -> FloatArray:
     """Weight of each pair but the first: 1/(s (n − s)) per size and side, over the pairs of that
     size.
@@ -145,5 +136,4 @@ def _weights(pairs: Pairs) -> FloatArray:
     n_players = pairs.signs.shape[1]
     counts = np.bincount(sizes, minlength=n_players + 1)
     sides = np.where(2 * sizes == n_players, 1, 2)
-    weights: FloatArray = sides / (sizes * (n_players - sizes) * counts[sizes])
-    return weights
+    return sides / (sizes * (n_players - sizes) * counts[sizes])

@@ -58,8 +58,7 @@ def multiples(odd: FloatArray) -> FloatArray | None:
     along = column_sums(odd * first[:, None])
     times: FloatArray = along / along[0]
     apart = np.abs(odd - first[:, None] * times).max(axis=0)
-    multiples = apart <= SINGLE_PRECISION * np.abs(odd).max(axis=0)
-    return times if multiples.all() else None
+    return times if (apart <= SINGLE_PRECISION * np.abs(odd).max(axis=0)).all() else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,5 +117,4 @@ class FittedMultiples(FittedSurrogate):
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         apart = self.fitted.values(coalitions) - self.pairs.centre[0]
-        values: FloatArray = self.pairs.centre + apart * self.times
-        return values
+        return self.pairs.centre + apart * self.times

@@ -9,7 +9,7 @@ from owenshap.explain.timing import RowTime, TimeTrial
 from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.plan import BY_CORRECTED, BY_STARS, make_plan
 from owenshap.statistics.goal import USUAL, Until
-from owenshap.surrogates.gaussian_process.cost import fit_seconds
+from owenshap.surrogates.gaussian_process.settings import fit_seconds
 
 ROWS = np.random.default_rng(5).normal(size=(3, 16))
 WEIGHTS = np.linspace(-1, 2, 16)

@@ -8,7 +8,7 @@ import pytest
 import owenshap
 from owenshap.estimators.gaussian_process import GaussianProcess, takes_few_differences
 from owenshap.support.bits import from_codes
-from owenshap.surrogates.gaussian_process.choosing import NOISE, _prospect, most_telling
+from owenshap.surrogates.gaussian_process.fitted import NOISE, _prospect, most_telling
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 
 PLAYERS = 14

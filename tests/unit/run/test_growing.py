@@ -262,7 +262,7 @@ def test_looks_of_all_games_are_at_the_same_pairs(well):
     for off in (1.01, 2.0, 5.0, 50.0, np.inf):
         growing = GaussianProcess(taught=well).open_ended(14).learner(14)
         while growing.count < growing.most:
-            growing._seen = growing.next_look * growing._pairs
+            growing.pairs = growing.next_look * growing._batch
             growing.expected = off * growing.count
             counts.add(growing.count)
     assert len(counts) <= 16

@@ -11,7 +11,7 @@ from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
 from owenshap.run.task import check_feasible
 from owenshap.support.arrays import BoolArray, FloatArray
-from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS
+from owenshap.surrogates.gaussian_process.surrogate import MOST_FITTED_PLAYERS
 
 MANY = 1_100  # 2^1100 and its half are beyond float64
 
@@ -52,7 +52,8 @@ def test_a_hundred_thousand_players_get_an_answer_or_an_error_at_once() -> None:
         owenshap.estimate(game, budget=10)
     for method in ("gaussian-process", "gaussian-process-corrected"):
         with pytest.raises(
-            owenshap.InputError, match=f"n_players must be at most {MOST_PLAYERS:,} for {method}"
+            owenshap.InputError,
+            match=f"n_players must be at most {MOST_FITTED_PLAYERS:,} for {method}",
         ):
             owenshap.estimate(game, method, budget=10)
 

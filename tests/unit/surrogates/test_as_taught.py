@@ -10,10 +10,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from owenshap.designs.pairs import even_pairs
 from owenshap.support.bits import from_codes
 from owenshap.surrogates.base import pairs_of
-from owenshap.surrogates.gaussian_process.as_taught import AsTaught, Matrices, _ready, bytes_kept
+from owenshap.surrogates.gaussian_process.fitted import FittedProcess
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, means, mixture
-from owenshap.surrogates.gaussian_process.surrogate import FittedProcess, GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.surrogate import (
+    AsTaught,
+    GaussianProcessSurrogate,
+    Matrices,
+    _ready,
+    bytes_kept,
+)
 from owenshap.surrogates.gaussian_process.taught import Taught, taught_by
 
 N = 9

@@ -12,10 +12,15 @@ from owenshap.estimators.base import with_complements
 from owenshap.run.keeping import SizeSums
 from owenshap.surrogates.base import Pairs, jackknife, pairs_of
 from owenshap.surrogates.gaussian_process.even_kernel import EvenLikelihood
-from owenshap.surrogates.gaussian_process.even_leaves import BothParts, Shared, leaf_mean
 from owenshap.surrogates.gaussian_process.even_process import fit_even
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
-from owenshap.surrogates.gaussian_process.leaves import LeafSearch, Leaves
+from owenshap.surrogates.gaussian_process.leaves import (
+    BothParts,
+    LeafSearch,
+    Leaves,
+    Shared,
+    leaf_mean,
+)
 
 N_PLAYERS = 6
 EVERY = (np.arange(1 << N_PLAYERS)[:, None] >> np.arange(N_PLAYERS) & 1).astype(bool)

@@ -21,11 +21,11 @@ from owenshap.surrogates.gaussian_process import (
     learning,
     members,
 )
-from owenshap.surrogates.gaussian_process.as_taught import AsTaught, bytes_kept
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, means
 from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.gaussian_process.surrogate import AsTaught, bytes_kept
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.linear import LinearSurrogate
 

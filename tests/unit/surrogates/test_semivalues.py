@@ -11,11 +11,10 @@ from owenshap.run.keeping import SizeSums
 from owenshap.surrogates.base import Pairs, jackknife, pairs_of
 from owenshap.surrogates.gaussian_process.even_kernel import Beside, EvenLikelihood, bends_of
 from owenshap.surrogates.gaussian_process.even_process import EvenMean, fit_even
-from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.semivalues import Mean, pairs, values
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process.triples import Triples
+from owenshap.surrogates.gaussian_process.triples import EvenProducts, Triples
 
 N_PLAYERS = 6
 EVERY = (np.arange(1 << N_PLAYERS)[:, None] >> np.arange(N_PLAYERS) & 1).astype(bool)

@@ -17,10 +17,9 @@ from owenshap.designs.pairs import (
 from owenshap.estimators.exact import Exact
 from owenshap.support.bits import from_codes
 from owenshap.surrogates.gaussian_process import kernel
-from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.parameters import OTHERS
-from owenshap.surrogates.gaussian_process.settings import ERRORS
+from owenshap.surrogates.gaussian_process.settings import ERRORS, fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import additive, random_unanimity_sum, weighted_voting
@@ -139,7 +138,7 @@ def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
 
     with_them = errors()
     never = replace(ERRORS, more_than_each=1000)
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.cost.ERRORS", never)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.settings.ERRORS", never)
     # Single draws can go the other way.
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.5)
 
@@ -159,7 +158,9 @@ def test_errors_tell_of_many_players_from_few_pairs_for_each(monkeypatch):
         ]
 
     with_them = errors()
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.cost._seen", lambda _, pairs: pairs)
+    monkeypatch.setattr(
+        "owenshap.surrogates.gaussian_process.settings._seen", lambda _, pairs: pairs
+    )
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.1)
 
 
@@ -184,7 +185,7 @@ def test_errors_are_summed_over_groups_of_pairs_where_players_are_many(monkeypat
         with_them = error(game, exact)
         with monkeypatch.context() as patch:
             patch.setattr(
-                "owenshap.surrogates.gaussian_process.least_errors.error_groups", lambda *_: 1
+                "owenshap.surrogates.gaussian_process.surrogate.error_groups", lambda *_: 1
             )
             found.append(error(game, exact) - with_them)
     assert np.mean(found) > np.log(1.04)

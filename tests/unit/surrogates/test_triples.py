@@ -7,7 +7,7 @@ import pytest
 
 import owenshap
 from owenshap.support.arrays import IntArray
-from owenshap.surrogates.gaussian_process import even as _even
+from owenshap.surrogates.gaussian_process.even_kernel import OWN_FIRST, OWN_SPREAD
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, Mean, mixture
@@ -170,7 +170,7 @@ def test_triples_pay_a_price_for_being_chosen():
     # price twice over.
     errors = np.ones(100)
     found = [
-        Mean(Learned(some_vector(12), triples), 0.0, errors, errors, errors, errors[:, None])
+        Mean(Learned(some_vector(12), triples), 0.0, errors, errors, errors, errors[:, None], 1.0)
         for triples in (FEW, Triples.none())
     ]
     with_triples, without = (member.share for member in mixture(found, 12, 1.0))
@@ -190,7 +190,7 @@ def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
     vector[7 + 3] = lean
 
     def loss(at):
-        return likelihood.loss_of_both(at[:-2], at[-2:], values, even)
+        return likelihood.loss(at, values, even=even)
 
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         assert loss(vector)[1][i] == pytest.approx(
@@ -212,9 +212,9 @@ def test_both_parts_count_alike():
     ) * np.exp(-inner / 2)
     kernel = np.exp(0.3 - p.lengths.sum() / 2) / 2 * kernel + 10 + np.exp(-2.0) * np.eye(15)
     of_even = mean @ np.linalg.solve(kernel, mean) / 2 + np.linalg.slogdet(kernel)[1] / 2
-    apart = (own - _even.FIRST) / _even.SPREAD
+    apart = (own - OWN_FIRST) / OWN_SPREAD
     expected = likelihood.loss(vector, values)[0] + of_even + apart @ apart / 2
-    assert likelihood.loss_of_both(vector, own, values, mean)[0] == pytest.approx(
+    assert likelihood.loss(np.append(vector, own), values, even=mean)[0] == pytest.approx(
         expected, rel=1e-6
     )
 
@@ -228,7 +228,7 @@ def test_the_even_part_tells_lengths():
     right[:2], wrong[2:4] = 0.0, 0.0
     vectors = [np.concatenate([each, [0.0, 0.0, -4.0, 0.0, 0.0, 0.0]]) for each in (right, wrong)]
     both = [
-        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, values))
+        Likelihood(signs).loss(np.append(each, [0.0, -4.0]), 0 * values, even=values)
         for each in vectors
     ]
     losses = [

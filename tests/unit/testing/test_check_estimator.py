@@ -371,15 +371,10 @@ class LearningFromItself(GaussianProcessCorrected):
     """
 
     def _forward(self, coalitions, values, batches):
-        fitted, centre = self._surrogate.fit(coalitions, values), (values[0] + values[1]) / 2
         (first, last, untaught), *_ = super()._forward(coalitions, values, batches)
         yield first, last, untaught
         if last < batches:
-            yield (
-                last,
-                batches,
-                (lambda sets: fitted.values(sets) - centre, fitted.shapley_values, None),
-            )
+            yield last, batches, self._surrogate.fit(coalitions, values)
 
 
 FAULTS = {

@@ -9,9 +9,10 @@ from owenshap.estimators.base.estimator import (
     default_budget,
     notes_in_words,
 )
-from owenshap.estimators.base.fitted_pairs import GROWTH, FittedPairs, with_complements
+from owenshap.estimators.base.fitted_pairs import GROWTH, FittedPairs
 from owenshap.estimators.base.passes import OKHRATI_LIPANI, Passes, RulePasses
 from owenshap.surrogates import Notes
+from owenshap.surrogates.base import with_complements
 
 __all__ = [
     "AXIOMS",

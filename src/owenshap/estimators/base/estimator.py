@@ -195,8 +195,11 @@ class Estimator(ABC):
 
     def state(self) -> dict[str, Any]:
         """Its name and settings as plain data."""
+        settings: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
+        values = {each.name: getattr(self, each.name) for each in settings}
         return {"name": self.name} | {
-            each.name: _plain(getattr(self, each.name)) for each in _settings_of(self)
+            name: value.state() if isinstance(value, Levels) else value
+            for name, value in values.items()
         }
 
     @classmethod
@@ -227,11 +230,3 @@ def notes_in_words(notes: Notes) -> str | None:
     if len(set(notes)) == 1:
         return first
     return f"in {len(noted)} of {len(notes)} outputs, the first is {noted[0]}: {first}"
-
-
-def _settings_of(estimator: Estimator) -> Iterable[Field[Any]]:
-    return fields(estimator) if is_dataclass(estimator) else ()
-
-
-def _plain(setting: Any) -> Any:
-    return setting.state() if isinstance(setting, Levels) else setting

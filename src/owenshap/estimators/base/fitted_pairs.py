@@ -14,7 +14,7 @@ from owenshap.estimators.base.estimator import Estimator, Reduced, combined_note
 from owenshap.support.arrays import CACHED, USUAL_MEMORY, BoolArray, FloatArray
 from owenshap.support.checks import whole_number
 from owenshap.surrogates import FittedSurrogate, Surrogate
-from owenshap.surrogates.base import ENOUGH_EACH
+from owenshap.surrogates.base import ENOUGH_EACH, with_complements
 from owenshap.surrogates.linear import LinearSurrogate
 
 GROWTH = 1.5  # of the pairs, from one fit to the next: fits take less time than all before them
@@ -116,9 +116,3 @@ class FittedPairs(Estimator):
 
     def _complete(self, n_players: int) -> bool:
         return self._count(n_players) == all_pairs(n_players)
-
-
-def with_complements(coalitions: BoolArray) -> BoolArray:
-    """The grand and the empty coalition, then these and their complements, (2 + 2m, n)."""
-    ends = np.array([[True], [False]]).repeat(coalitions.shape[1], axis=1)
-    return np.concatenate([ends, coalitions, ~coalitions])

@@ -16,28 +16,44 @@ part's; before it stand logarithms of the scales of directions and of their κ.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from owenshap.support.arrays import CACHED, FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.even import CONSTANT
-from owenshap.surrogates.gaussian_process.even_products import EvenProducts
+from owenshap.surrogates.base import sizes_of
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import gaussians
 from owenshap.surrogates.gaussian_process.parameters import (
+    HIGHEST,
     INDEX_BOUNDS,
+    LOWEST,
+    NOISE,
     OTHERS,
+    PRIOR_MEAN,
+    PRIOR_SPREAD,
+    PRODUCT,
     Parameters,
     bounds,
     penalty,
 )
-from owenshap.surrogates.gaussian_process.triples import Triples
+from owenshap.surrogates.gaussian_process.triples import EvenProducts, Triples
 
+CONSTANT = 10.0  # variance of what is the same for all pairs, of values of mean square 1
+# where the odd part's parameters count: logarithms of a scale and a noise of its own, as that has
+# them
+OWN_PLACES = [PRODUCT, NOISE]
+OWN = len(OWN_PLACES)
+OWN_FIRST = PRIOR_MEAN[OWN_PLACES]
+OWN_SPREAD = PRIOR_SPREAD[OWN_PLACES]
+OWN_BOUNDS = [*zip(LOWEST[OWN_PLACES].tolist(), HIGHEST[OWN_PLACES].tolist(), strict=True)]
 # of directions: logarithms of scales and of κ under their prior, as of scales and steepness of
 # other parts; a steepness of a half bends little over all coalitions
 DIRECTION_MEAN, DIRECTION_SPREAD = (0.0, -0.7), (3.0, 1.0)
 STEEPNESS_BOUNDS = (-4.0, 2.0)
+
+Bends: TypeAlias = list[tuple[float, FloatArray]]
+"""The scale and the weights (n,) of a Gaussian kernel along each direction."""
 
 
 class Beside(NamedTuple):
@@ -51,7 +67,7 @@ class Beside(NamedTuple):
     @classmethod
     def none(cls, n_players: int) -> Beside:
         """No others."""
-        return cls(np.zeros((0, n_players)), EvenProducts.none())
+        return cls(np.zeros((0, n_players)), EvenProducts.none(4))
 
 
 class _Parts(NamedTuple):
@@ -85,6 +101,7 @@ class EvenLikelihood:
     def __init__(self, signs: FloatArray, beside: Beside | None = None) -> None:
         self.signs = np.ascontiguousarray(signs)
         self.beside = Beside.none(signs.shape[1]) if beside is None else beside
+        self._size = sizes_of(signs > 0)
 
     def kernel(self, vector: FloatArray) -> FloatArray:
         """K (N, N), with noise."""
@@ -104,14 +121,14 @@ class EvenLikelihood:
         """The kernel (m, N) between other coalitions and the pairs, without noise."""
         p, bends = self._split(vector)
         kernel = _summed(p, _parts(p, bends, others, self.signs))
-        kernel += self._of_size(p, _sizes(others))
+        kernel += self._of_size(p, sizes_of(others > 0))
         if len(self.beside.products):
             kernel += self.beside.products.kernel(others, self.signs)
         return kernel
 
     def loss(self, vector: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient."""
-        (p, bends) = self._split(vector)
+        p, bends = self._split(vector)
         signs = self.signs
         parts = _parts(p, bends, signs, signs)
         kernel = _summed(p, parts)
@@ -133,7 +150,11 @@ class EvenLikelihood:
         return loss + prior, self._gradient(p, bends, parts, by_kernel) + by_prior
 
     def _gradient(
-        self, p: Parameters, bends: list[Bend], parts: _Parts, by_kernel: FloatArray
+        self,
+        p: Parameters,
+        bends: Bends,
+        parts: _Parts,
+        by_kernel: FloatArray,
     ) -> FloatArray:
         """By all parameters, from derivatives by the upper triangle of K; takes the memory of
         parts.
@@ -162,7 +183,8 @@ class EvenLikelihood:
         by_length -= by_product / 2 + 2 * p.linear / total * squares
         by_length += p.lean / 2 * (by_tilt @ signs)
         table, slope = _size_table(p, signs.shape[1])
-        by_sizes = self._has_size.T @ (by_kernel @ self._has_size)
+        has_size = (self._size[:, None] == np.arange(signs.shape[1] + 1)) * 1.0
+        by_sizes = has_size.T @ (by_kernel @ has_size)
         others = [
             by_product,
             p.linear * squares,
@@ -183,43 +205,24 @@ class EvenLikelihood:
     def _of_products(self) -> FloatArray:
         return self.beside.products.kernel(self.signs, self.signs)
 
-    @cached_property
-    def _size(self) -> IntArray:
-        return _sizes(self.signs)
-
-    @cached_property
-    def _has_size(self) -> FloatArray:
-        """Whether each pair has each size, (N, n + 1)."""
-        return (self._size[:, None] == np.arange(self.signs.shape[1] + 1)) * 1.0
-
     def _of_size(self, p: Parameters, sizes: IntArray) -> FloatArray:
         """The size part between coalitions of these sizes (m,) and the pairs, (m, N)."""
         table, _ = _size_table(p, self.signs.shape[1])
         return table.take(sizes, axis=0).take(self._size, axis=1)
 
-    def _split(self, vector: FloatArray) -> tuple[Parameters, list[Bend]]:
+    def _split(self, vector: FloatArray) -> tuple[Parameters, Bends]:
         """What a vector says, with what it says of directions."""
-        count = len(self.beside.directions)
         return (
-            Parameters.of(vector[2 * count :], self.signs.shape[1]),
+            Parameters.of(vector[2 * len(self.beside.directions) :], self.signs.shape[1]),
             bends_of(vector, self.beside.directions),
         )
 
 
-class Bend(NamedTuple):
-    """A Gaussian kernel of one weighted sum."""
-
-    scale: float
-    weights: FloatArray
-    """(n,)."""
-
-
-def bends_of(vector: FloatArray, directions: FloatArray) -> list[Bend]:
-    """Those of each direction."""
+def bends_of(vector: FloatArray, directions: FloatArray) -> Bends:
+    """Those of these directions (r, n)."""
     count = len(directions)
     scales, steep = np.exp(vector[: 2 * count]).reshape(2, count)
-    weights = steep[:, None] * directions
-    return [Bend(scale, along) for scale, along in zip(scales.tolist(), weights, strict=True)]
+    return list(zip(scales.tolist(), steep[:, None] * directions, strict=True))
 
 
 def lengths_of(signs: FloatArray) -> slice:
@@ -233,12 +236,11 @@ def even_bounds(n_players: int, directions: int) -> list[tuple[float, float]]:
     return of_directions + bounds(n_players, False)
 
 
-def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArray) -> _Parts:
+def _parts(p: Parameters, bends: Bends, some: FloatArray, others: FloatArray) -> _Parts:
     total = float(p.lengths.sum())
     # One array: its size tells malloc to keep such memory for the next, and new pages would take
     # most of all time.
-    shape = (5 + 2 * len(bends), len(some), len(others))
-    inner, near, far, plus, minus, *rest = np.empty(shape)
+    inner, near, far, plus, minus, *rest = np.empty((5 + 2 * len(bends), len(some), len(others)))
     np.matmul(some * p.lengths, others.T, out=inner)
     # exp((M − T)/2) and, as exp(−T) over it, exp(−(M + T)/2)
     np.subtract(inner, total, out=near)
@@ -294,11 +296,6 @@ def _size_table(p: Parameters, n_players: int) -> tuple[FloatArray, FloatArray]:
     return one + other, slope
 
 
-def _sizes(signs: FloatArray) -> IntArray:
-    """Players of each coalition."""
-    return np.count_nonzero(signs > 0, axis=1)
-
-
 def _add_noise(kernel: FloatArray, p: Parameters) -> None:
     diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
     diagonal += p.noise + JITTER * float(diagonal.mean())
@@ -309,3 +306,32 @@ def _by_steepness(sums: FloatArray, one: FloatArray, other: FloatArray) -> float
     both = one + other
     squares = np.square(sums) @ (both.sum(axis=0) + both.sum(axis=1)) / 2
     return -2 * float(squares - sums @ (one @ sums) + sums @ (other @ sums))
+
+
+def even_loss(
+    values: FloatArray, both: FloatArray, product: float, vector: FloatArray, half: FloatArray
+) -> tuple[float, FloatArray, float, FloatArray] | None:
+    """Minus the log likelihood times prior of values (N,) of the even part, and its derivatives: by
+    `both`, as an upper triangle (N, N); by the logarithm of their factor; by those of scale and
+    noise. None where float64 has no factor.
+
+    The kernel is ½ [cosh(c + c′) exp((M − T)/2) + cosh(c − c′) exp(−(M + T)/2)] times a scale, and
+    a constant. `both` are the two halves of the product part together, (N, N), which have its
+    scale; `vector` holds the logarithms of scale and noise; `half` is ½ on the diagonal, 1 above it
+    and 0 below.
+    """
+    scale, noise = np.exp(vector)
+    kernel = both * (scale / product)
+    kernel += CONSTANT
+    kernel.reshape(-1)[:: len(kernel) + 1] += noise + JITTER * CONSTANT
+    factor = Factor.of(kernel, overwrite=True)
+    if factor is None:
+        return None
+    loss, by_kernel = factor.loss(values)
+    by_kernel *= half
+    by_noise = noise * float(np.trace(by_kernel))
+    by_kernel *= scale / product
+    by_scale = float(np.vdot(by_kernel, both))
+    apart = (vector - OWN_FIRST) / OWN_SPREAD
+    by_own = np.array([by_scale, by_noise]) + apart / OWN_SPREAD
+    return loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own

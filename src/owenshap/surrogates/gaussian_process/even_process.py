@@ -13,9 +13,15 @@ import numpy as np
 
 from owenshap.designs.indices import SHAPLEY, Index
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.base import FOLDS, NEGLIGIBLE, REFITTED_EACH, Pairs, fold_of
+from owenshap.surrogates.base import (
+    ENOUGH_EACH,
+    FOLDS,
+    NEGLIGIBLE,
+    REFITTED_EACH,
+    Pairs,
+    fold_of,
+)
 from owenshap.surrogates.gaussian_process import semivalues
-from owenshap.surrogates.gaussian_process.even_hints import along_odd, lengths_of_both
 from owenshap.surrogates.gaussian_process.even_kernel import (
     DIRECTION_MEAN,
     Beside,
@@ -24,21 +30,24 @@ from owenshap.surrogates.gaussian_process.even_kernel import (
     even_bounds,
     lengths_of,
 )
-from owenshap.surrogates.gaussian_process.even_leaves import (
-    BothParts,
-    Shared,
-    leaf_mean,
-    with_leaves,
-)
-from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
+from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates.gaussian_process.learning import (
     first_guess,
     lowest_from,
     spread_order,
+    steps_of_both,
 )
-from owenshap.surrogates.gaussian_process.leaves import Leaves
-from owenshap.surrogates.gaussian_process.members import without_folds
+from owenshap.surrogates.gaussian_process.leaves import (
+    BothParts,
+    Leaves,
+    Shared,
+    leaf_mean,
+    prices,
+    with_leaves,
+)
+from owenshap.surrogates.gaussian_process.link import fit_link, unit_weights
+from owenshap.surrogates.gaussian_process.members import left_outs
 from owenshap.surrogates.gaussian_process.settings import (
     ERRORS,
     LEARNING,
@@ -46,6 +55,7 @@ from owenshap.surrogates.gaussian_process.settings import (
     TRIPLES,
 )
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS as MOST_ODD_PAIRS
+from owenshap.surrogates.gaussian_process.triples import GAIN_SHARE, EvenSearch, how_many
 
 # of parameters: benchmarks/decisions.md#even-process has all numbers here
 STEPS = 15
@@ -79,9 +89,13 @@ class EvenMean:
         """That of the values times a factor."""
         again = tuple(each.times(factor) for each in self.again)
         leaves = None if self.leaves is None else (self.leaves[0], factor * self.leaves[1])
-        weights = factor * self.weights
-        left_out = factor * self.left_out
-        return replace(self, weights=weights, left_out=left_out, again=again, leaves=leaves)
+        return replace(
+            self,
+            weights=factor * self.weights,
+            left_out=factor * self.left_out,
+            again=again,
+            leaves=leaves,
+        )
 
     def of(self, signs: FloatArray) -> semivalues.Mean:
         """The same with its pairs."""
@@ -100,22 +114,19 @@ class FittedEven:
 
     def interactions(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """What the even part gives to pairs (n, n, k), and without each fold (folds, n, n, k)."""
-        n_players = self.pairs.signs.shape[1]
-        return self._of_means(lambda mean: semivalues.pairs(mean, index), (n_players,) * 2)
+        return self._of_means(lambda mean: semivalues.pairs(mean, index), 2)
 
     def values(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """What the even part gives to values (n, k), and without each fold (folds, n, k): nothing
         under an index that is its own mirror image.
         """
-        n_players = self.pairs.signs.shape[1]
-        return self._of_means(lambda mean: semivalues.values(mean, index), (n_players,))
+        return self._of_means(lambda mean: semivalues.values(mean, index), 1)
 
     @property
     def rounding(self) -> FloatArray:
         """The least error (k,) of what is exact otherwise: so much jitter leaves."""
         even = self.pairs.even
-        rounding: FloatArray = ROUNDING * np.sqrt(np.square(even - even.mean(axis=0)).mean(axis=0))
-        return rounding
+        return ROUNDING * np.sqrt(np.square(even - even.mean(axis=0)).mean(axis=0))
 
     @property
     def left(self) -> FloatArray:
@@ -131,11 +142,11 @@ class FittedEven:
         return left
 
     def _of_means(
-        self, of: Callable[[semivalues.Mean], FloatArray], shape: tuple[int, ...]
+        self, of: Callable[[semivalues.Mean], FloatArray], axes: int
     ) -> tuple[FloatArray, FloatArray]:
-        outputs = len(self.pairs.centre)
-        whole = np.zeros((*shape, outputs))
-        without = np.zeros((FOLDS, *shape, outputs))
+        shape = (self.pairs.signs.shape[1],) * axes + self.pairs.centre.shape
+        whole = np.zeros(shape)
+        without = np.zeros((FOLDS, *shape))
         for k, means in self.means.items():
             for mean in means:
                 answers = of(mean.of(self.pairs.signs))
@@ -152,10 +163,13 @@ def fit_even(pairs: Pairs) -> FittedEven:
     """The even process of each output; of some of the pairs where they are very many."""
     if len(pairs.odd) > MOST_PAIRS:
         some = np.sort(spread_order(len(pairs.odd))[:MOST_PAIRS])
-        signs = pairs.signs[some]
-        odd = pairs.odd[some]
-        even = pairs.even[some]
-        pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
+        pairs = replace(
+            pairs,
+            signs=pairs.signs[some],
+            odd=pairs.odd[some],
+            even=pairs.even[some],
+            sizes=pairs.sizes[some],
+        )
     means: dict[int, tuple[EvenMean, ...]] = {}
     mirrors = pairs.mirrors
     for k in range(len(pairs.centre)):
@@ -206,7 +220,7 @@ class _Output:
 
     def _found(self) -> Iterator[EvenMean]:
         """One after the other, so that few factors exist at once."""
-        both = lengths_of_both(self._signs, self._odd, self._target, STEPS)
+        both = _lengths_of_both(self._signs, self._odd, self._target)
         plain = None
         for fit in self._fits(both):
             if fit is not None:
@@ -261,11 +275,11 @@ class _Output:
         if n_players > MOST_SEARCHED or pairs < PAIRS_EACH * n_players or not self._unit:
             return None
         parts = BothParts(self._signs, self._target, self._odd, self._unit)
-        shared = with_leaves(parts, Shared(even, odd, Leaves.of(n_players)), sides)
+        shared = with_leaves(parts, Shared(even, odd, Leaves.none(n_players)), sides)
         mean = None if shared is None else leaf_mean(parts, shared, _fold(pairs))
         if shared is None or mean is None:
             return None
-        price = float(shared.leaves.prices(sides).sum())
+        price = float(prices(shared.leaves.players, sides).sum())
         # leaves were chosen with all folds: without one they would be others
         scales = self._scale * np.exp([0.0] + FOLDS * [price / pairs])
         return EvenMean(
@@ -273,7 +287,7 @@ class _Output:
             Beside.none(n_players),
             scales * mean.weights,
             self._scale * mean.left_out,
-            shared.leaves.worth(sides),
+            GAIN_SHARE * price,
             leaves=(shared.leaves, scales * mean.told),
         )
 
@@ -301,11 +315,10 @@ class _Output:
         matrix = semivalues.pairs(mean, SHAPLEY)[..., 0]
         sizes, columns = np.linalg.eigh(matrix)
         largest = np.argsort(-np.abs(sizes))[:DIRECTIONS]
-        directions = np.concatenate([[along_odd(self._signs, self._odd)], columns[:, largest].T])
+        directions = np.concatenate([[_along_odd(self._signs, self._odd)], columns[:, largest].T])
         spreads = np.sqrt(np.mean(np.square(self._signs @ directions.T), axis=0))
         beside = plain.beside._replace(directions=directions / np.maximum(spreads, 1e-12)[:, None])
-        first = np.repeat(DIRECTION_MEAN, len(directions))
-        vector = np.concatenate([first, plain.vector])
+        vector = np.concatenate([np.repeat(DIRECTION_MEAN, len(directions)), plain.vector])
         # these matrices are twice as many
         seen = LEARNING.most if self._many else LEARNING.stages[0][0]
         return self._learned(vector, beside, STEPS, seen)
@@ -324,8 +337,9 @@ class _Output:
             products = search.found(fit.factor, before)
             if not len(products):
                 break
-            beside = fit.beside._replace(products=products)
-            further = self._learned(fit.vector, beside, LEARNING.steps_on)
+            further = self._learned(
+                fit.vector, fit.beside._replace(products=products), LEARNING.steps_on
+            )
             if further is None:
                 break
             fit = further
@@ -334,25 +348,18 @@ class _Output:
         return None if fit is plain else fit
 
     def _mean(self, fit: _Fit) -> EvenMean:
-        target = self._target
-        scale = self._scale
-        weights = fit.factor.solve(target)
-        inverse = fit.factor.inverted()
-        fold = _fold(len(target))
-        left_out = without_folds(inverse, weights, fold)
-        by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), left_out[:, None], 0.0))
-        columns = np.concatenate([weights[:, None], by_fold], axis=1)
-        alone = scale * weights / inverse.diagonal()
+        fold = _fold(len(self._target))
+        weights, diagonal, _, by_fold = left_outs(fit.factor, self._target, fold)
+        columns = self._scale * np.concatenate([weights[:, None], by_fold], axis=1)
+        left_out = self._scale * weights / diagonal
         price = len(fit.beside.products) * float(np.log(how_many(self._signs.shape[1])))
-        return EvenMean(fit.vector, fit.beside, scale * columns, alone, price)
+        return EvenMean(fit.vector, fit.beside, columns, left_out, price)
 
     def _counted(self, mean: EvenMean, share: float) -> EvenMean:
         """The mean times its share, with fits made again where pairs are few."""
-        again: tuple[EvenMean, ...] = ()
-        most = REFITTED_EACH * self._signs.shape[1]
-        if FOLDS < len(self._target) <= most:  # without a fold some are left
-            again = self._again(mean, share)
-        return replace(mean.times(share), again=again)
+        # without a fold some are left
+        few = FOLDS < len(self._target) <= REFITTED_EACH * self._signs.shape[1]
+        return replace(mean.times(share), again=self._again(mean, share) if few else ())
 
     def _again(self, mean: EvenMean, share: float) -> tuple[EvenMean, ...]:
         """Fits without each fold, from the parameters of all pairs on; none where one fails."""
@@ -366,9 +373,30 @@ class _Output:
             if factor is None:
                 return ()
             weights = share * self._scale * factor.solve(target)
-            nothing = np.zeros(len(weights))
-            fits.append(EvenMean(learned, mean.beside, weights[:, None], nothing, mean.price))
+            fits.append(
+                EvenMean(learned, mean.beside, weights[:, None], np.zeros(len(weights)), mean.price)
+            )
         return tuple(fits)
+
+
+def _lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray) -> FloatArray:
+    """Parameters of the odd kernel under whose lengths both parts of the game are likely; the even
+    part alone says less of them.
+    """
+    which = np.sort(spread_order(len(even))[: LEARNING.stages[0][0]])
+    likelihood = Likelihood(signs[which])
+    return steps_of_both(likelihood, first_guess(signs, odd), odd[which], even[which], STEPS)
+
+
+def _along_odd(signs: FloatArray, odd: FloatArray) -> FloatArray:
+    """Weights (n,) of the sum that the odd part is a function of: of a link, or of a linear fit."""
+    along = unit_weights(signs, odd)
+    n_players = signs.shape[1]
+    if not odd.any() or len(odd) < ENOUGH_EACH * n_players:
+        return along
+    some = np.sort(spread_order(len(odd))[:FILLED_AT_ONCE])
+    link = fit_link(signs[some], odd[some], along)
+    return link.weights if link.pays else along
 
 
 def _fold(pairs: int) -> IntArray:

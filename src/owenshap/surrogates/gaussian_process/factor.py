@@ -30,23 +30,19 @@ class Factor:
 
     def solve(self, right: FloatArray) -> FloatArray:
         """K⁻¹ times vectors (N,) or (N, k)."""
-        solved: FloatArray = lapack.dpotrs(self.lower, right, lower=1)[0]
-        return solved
+        return lapack.dpotrs(self.lower, right, lower=1)[0]
 
     def whitened(self, right: FloatArray) -> FloatArray:
         """L⁻¹ times vectors (N, k): products of two such are those with K⁻¹ in between."""
-        whitened: FloatArray = blas.dtrsm(1.0, self.lower, right.T, side=1, lower=1, trans_a=1).T
-        return whitened
+        return blas.dtrsm(1.0, self.lower, right.T, side=1, lower=1, trans_a=1).T
 
     def coloured(self, right: FloatArray) -> FloatArray:
         """L⁻ᵀ times a vector (N,): of a whitened one that is K⁻¹ times what it was."""
-        coloured: FloatArray = blas.dtrsv(self.lower, right, lower=1, trans=1)
-        return coloured
+        return blas.dtrsv(self.lower, right, lower=1, trans=1)
 
     def inverse(self) -> FloatArray:
         """K⁻¹, its lower triangle; above there is 0."""
-        inverse: FloatArray = lapack.dlauum(_inverted(self.lower), lower=1, overwrite_c=1)[0]
-        return inverse
+        return lapack.dlauum(_inverted(self.lower), lower=1, overwrite_c=1)[0]
 
     def whole_inverse(self) -> FloatArray:
         """K⁻¹, both triangles."""
@@ -67,14 +63,17 @@ class Factor:
         """The logarithm of det K."""
         return 2 * float(np.log(np.diagonal(self.lower)).sum())
 
+    def minus_log_likelihood(self, values: FloatArray) -> float:
+        """Of values (N,), but for a constant."""
+        return float(values @ self.solve(values)) / 2 + self.log_determinant / 2
+
     def loss(self, values: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log likelihood of values (N,), and twice its derivative by K: K⁻¹ − αα′, its
         upper triangle.
         """
         weights = self.solve(values)
         loss = float(values @ weights) / 2 + self.log_determinant / 2
-        by_kernel: FloatArray = blas.dsyr(-1.0, weights, a=self.inverse(), lower=1, overwrite_a=1).T
-        return loss, by_kernel
+        return loss, blas.dsyr(-1.0, weights, a=self.inverse(), lower=1, overwrite_a=1).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +90,11 @@ class LowerInverse:
     def block(self, which: IntArray) -> FloatArray:
         """The rows and columns of K⁻¹ of some pairs."""
         columns = self.inverse[:, which]
-        block: FloatArray = columns.T @ columns
-        return block
+        return columns.T @ columns
 
     def solve(self, right: FloatArray) -> FloatArray:
         """K⁻¹ times vectors (N, k)."""
-        solved: FloatArray = self.inverse.T @ (self.inverse @ right)
-        return solved
+        return self.inverse.T @ (self.inverse @ right)
 
 
 def _inverted(lower: FloatArray) -> FloatArray:

@@ -59,8 +59,7 @@ def frequencies_of(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
     frequencies: FloatArray = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
-    shares: FloatArray = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
-    return frequencies, shares
+    return frequencies, step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
 
 
 def waves_needed(n_players: int) -> int:

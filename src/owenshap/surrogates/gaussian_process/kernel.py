@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import blas
@@ -29,7 +29,7 @@ from scipy.linalg import blas
 from owenshap.designs.levels import Levels, gauss_legendre
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.support.arrays import CACHED, FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.even import even_loss
+from owenshap.surrogates.gaussian_process.even_kernel import OWN, even_loss
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import (
     LARGEST_EXPONENT,
@@ -37,7 +37,12 @@ from owenshap.surrogates.gaussian_process.gaussians import (
     odd_gaussian,
     waves,
 )
-from owenshap.surrogates.gaussian_process.parameters import OTHERS, Parameters, penalty
+from owenshap.surrogates.gaussian_process.parameters import (
+    OTHERS,
+    Parameters,
+    enough_levels,
+    penalty,
+)
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 # Pairs: the matrices of more are filled by some rows at a time, without buffers for gradients: no
@@ -64,17 +69,8 @@ class _Buffers(NamedTuple):
     work: FloatArray
 
 
-class _Filled(NamedTuple):
-    """What else the gradient needs."""
-
-    total: float
-    """T."""
-    leans: FloatArray
-    """exp(c) and exp(−c), (2, N)."""
-    table: FloatArray
-    """The size part between all sizes."""
-    slope: FloatArray
-    """Its derivative by log κ."""
+_Filled: TypeAlias = tuple[float, FloatArray, FloatArray, FloatArray]
+"""T; exp(c) and exp(−c), (2, N); the size part between all sizes; its derivative by log κ."""
 
 
 class Likelihood:
@@ -88,8 +84,7 @@ class Likelihood:
 
     def __init__(self, signs: FloatArray) -> None:
         self.signs = np.ascontiguousarray(signs)
-        count = len(signs)
-        self._noisy = np.ones(count)
+        self._noisy = np.ones(len(signs))
         self._noisy[0] = 0.0
         total = signs.sum(axis=1).astype(np.int64)
         self._sizes, self._size = np.unique(total, return_inverse=True)
@@ -133,7 +128,9 @@ class Likelihood:
         return _Buffers(*np.empty((len(_Buffers._fields), len(self.signs), len(self.signs))))
 
     def _fill(self, p: Parameters) -> _Filled:
-        """K and its parts, in buffers that the next call overwrites."""
+        """K and its parts, in buffers that the next call overwrites; what else the gradient
+        needs.
+        """
         signs = self.signs
         (kernel, exponent, near, far, plus, minus, work) = self._buffers
         total = float(p.lengths.sum())
@@ -171,7 +168,7 @@ class Likelihood:
         if self._between is not None:
             kernel += self._between
         self._add_noise(kernel, p)
-        return _Filled(total, leans, table, slope)
+        return total, leans, table, slope
 
     def _add_noise(self, kernel: FloatArray, p: Parameters) -> None:
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
@@ -194,48 +191,41 @@ class Likelihood:
         return Factor.of(self._buffers.kernel)
 
     def loss(
-        self, vector: FloatArray, values: FloatArray, left_out: bool = False
+        self,
+        vector: FloatArray,
+        values: FloatArray,
+        left_out: bool = False,
+        even: FloatArray | None = None,
     ) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient.
 
         Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are
         left out one by one: it trusts the kernel's shape only, where the likelihood trusts its
-        claim how variable the game is, here as much as there.
+        claim how variable the game is, here as much as there. With the `even` part (N,) of the game
+        the vector ends with what that has of its own.
         """
-        p = Parameters.of(vector, self.signs.shape[1])
+        n_players = self.signs.shape[1]
+        own = vector if even is None else vector[:-OWN]
+        p = Parameters.of(own, n_players)
         filled = self._fill(p)
         factor = Factor.of(self._buffers.kernel, overwrite=True)
-        if factor is None:
+        of_even = None
+        if even is not None and factor is not None:
+            both = np.add(self._buffers.plus, self._buffers.minus, out=self._buffers.work)
+            of_even = even_loss(even, both, p.product, vector[-OWN:], self._half)
+        if factor is None or (even is not None and of_even is None):
             return 1e10, np.zeros_like(vector)
         loss, by_kernel = (
             _left_out(factor.whole_inverse(), values) if left_out else factor.loss(values)
         )
         by_kernel *= self._half
-        prior, by_prior = penalty(vector, self.signs.shape[1])
-        return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
-
-    def loss_of_both(
-        self, vector: FloatArray, even_vector: FloatArray, values: FloatArray, even: FloatArray
-    ) -> tuple[float, FloatArray]:
-        """The same with the even part of the game, whose own parameters come last in the
-        gradient.
-        """
-        p = Parameters.of(vector, self.signs.shape[1])
-        filled = self._fill(p)
-        factor = Factor.of(self._buffers.kernel, overwrite=True)
-        both = self._buffers.work
-        np.add(self._buffers.plus, self._buffers.minus, out=both)
-        of_even = (
-            None if factor is None else even_loss(even, both, p.product, even_vector, self._half)
-        )
-        if factor is None or of_even is None:
-            return 1e10, np.zeros(len(vector) + len(even_vector))
-        loss, by_kernel = factor.loss(values)
-        by_kernel *= self._half
-        prior, by_prior = penalty(vector, self.signs.shape[1])
-        gradient = self._gradient(p, filled, by_kernel, of_even.by_both) + by_prior
-        gradient[-OTHERS] -= of_even.by_scale  # the even part has a scale of its own
-        return loss + prior + of_even.loss, np.append(gradient, of_even.by_own)
+        prior, by_prior = penalty(own, n_players)
+        if of_even is None:
+            return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
+        loss_of_even, by_both, by_scale, by_own = of_even
+        gradient = self._gradient(p, filled, by_kernel, by_both) + by_prior
+        gradient[-OTHERS] -= by_scale  # the even part has a scale of its own
+        return loss + prior + loss_of_even, np.append(gradient, by_own)
 
     def _gradient(
         self,
@@ -250,7 +240,7 @@ class Likelihood:
         Sums over a matrix times cosh or sinh of c ± c′ are products of the matrix with exp(±c).
         """
         signs = self.signs
-        (total, leans, table, slope) = filled
+        total, leans, table, slope = filled
         _, exponent, near, far, plus, minus, work = self._buffers
         by_size = self._of_size.T @ (by_kernel @ self._of_size)
         by_inner = 2 * float(np.vdot(by_kernel, exponent)) + total * float(by_size.sum())
@@ -427,16 +417,6 @@ def _levels(lengths: FloatArray) -> Levels:
     fewer.
     """
     return gauss_legendre(min(enough_levels(lengths), (len(lengths) + 1) // 2))
-
-
-def enough_levels(lengths: FloatArray) -> int:
-    """How many levels integrate a product over players of these lengths to rounding.
-
-    A factor that hardly depends on its player hardly adds to the degree: what counts grows with the
-    square root of the lengths, as far as each is below 1. No more than the worst of many drawn
-    lengths took, and a quarter (benchmarks/decisions.md#what-a-fit-takes).
-    """
-    return 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
 
 
 def _product_shapley(absent: FloatArray, present: FloatArray, levels: Levels) -> FloatArray:

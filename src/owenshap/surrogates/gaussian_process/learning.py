@@ -12,20 +12,21 @@ from scipy.optimize import OptimizeResult, minimize
 from owenshap.support.arrays import CACHED, ROUNDING, FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.surrogates.base import ENOUGH_EACH
-from owenshap.surrogates.gaussian_process import even as _even
-from owenshap.surrogates.gaussian_process.cost import (
-    are_many,
-    searches_triples,
-)
+from owenshap.surrogates.gaussian_process.even_kernel import OWN, OWN_BOUNDS, OWN_FIRST
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
-from owenshap.surrogates.gaussian_process.link import STEPS, Link, coefficients, fit_link, link_of
+from owenshap.surrogates.gaussian_process.link import (
+    STEPS,
+    Link,
+    coefficients,
+    fit_link,
+    link_of,
+    unit_weights,
+)
 from owenshap.surrogates.gaussian_process.members import (
     Learned,
     Mean,
-    Member,
     means,
-    minus_log_likelihood,
     mixture,
 )
 from owenshap.surrogates.gaussian_process.parameters import (
@@ -44,6 +45,8 @@ from owenshap.surrogates.gaussian_process.settings import (
     ERRORS,
     LEARNING,
     TRIPLES,
+    are_many,
+    searches_triples,
 )
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
@@ -71,6 +74,7 @@ class Learner:
     def __init__(self, signs: FloatArray) -> None:
         self.full = Likelihood(signs)
         self.signs = signs
+        self.n_players = signs.shape[1]
         self.order = spread_order(len(signs))
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
@@ -84,83 +88,54 @@ class Learner:
         """What values (N,) of mean square 1 say, and with an index part and with triples if these
         may pay.
         """
-        n_players = self.signs.shape[1]
         few = self.seen(LEARNING.stages[0][0], target)
-        before = [each for each in start or [] if not has_index(each.vector, n_players)]
-        if taught is not None:
-            known = before[0].vector if before else self._likeliest(taught.starts(), target, few)
-            if known is not None:
-                return self._as_taught(known, target, few, before, taught)
+        loss = partial(self._minus_log_likelihood, target, few)
+        before = [each for each in start or [] if not has_index(each.vector, self.n_players)]
+        triples = before[0].triples if before else Triples.none()
         guess = before[0].vector if before else first_guess(self.signs, target)
-        first = self._even_steps(guess, target, even)
+        if taught is not None:
+            known = guess if before else min([guess, *taught.starts()], key=loss)
+            # values that are likelier under the first guess are to be learned from for themselves
+            if before or known is not guess:
+                return self._as_taught(known, target, few, triples, taught)
+        if even is None or len(target) > LEARNING.even_pairs:
+            first = self.steps(guess, target, LEARNING.stages[:1])
+        else:  # few pairs, and all of them
+            first = steps_of_both(self.full, guess, target, even, LEARNING.stages[0][1])
         index = self._with_index(first, target, few)
-        if index:
-            loss = partial(self._minus_log_likelihood, target, few)
-            if loss(first) - loss(index[0].vector) > ALONE * n_players:
-                return [Learned(first), *index]
+        if index and loss(first) - loss(index[0].vector) > ALONE * self.n_players:
+            return [Learned(first), *index]
         first = self.steps(first, target, LEARNING.stages[1:], few)
-        triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
-        return [*triples, Learned(first), *index]
-
-    def _likeliest(
-        self, starts: list[FloatArray], target: FloatArray, few: int
-    ) -> FloatArray | None:
-        """Of what was taught that under which the values are the likeliest; None where they are
-        likelier under the first guess, so that they are to be learned from for themselves.
-        """
-        guess = first_guess(self.signs, target)
-        best = min([guess, *starts], key=partial(self._minus_log_likelihood, target, few))
-        return None if best is guess else best
+        return [*self._with_triples(first, target, triples), Learned(first), *index]
 
     def _minus_log_likelihood(self, target: FloatArray, few: int, vector: FloatArray) -> float:
         """Of so few pairs; infinite where float64 has no factor."""
         which, likelihood = self.part(few)
         factor = likelihood.factor(vector)
-        return np.inf if factor is None else minus_log_likelihood(factor, target[which])
+        return np.inf if factor is None else factor.minus_log_likelihood(target[which])
 
     def _as_taught(
         self,
         vector: FloatArray,
         target: FloatArray,
         few: int,
-        before: list[Learned],
+        triples: Triples,
         taught: Taught,
     ) -> list[Learned]:
         """The same by few steps, from what was taught or from an earlier fit on."""
-        n_players = self.signs.shape[1]
         vector = self.nearby(vector, target)
-        triples = self._with_triples(
-            vector, target, before[0].triples if before else Triples.none()
-        )
+        plain = [*self._with_triples(vector, target, triples), Learned(vector)]
         seen = self.part(FILLED_AT_ONCE)[0]
         link = link_of(self.signs[seen], target[seen])
-        if not link.pays or len(seen) < ENOUGH_EACH * n_players:
-            return [*triples, Learned(vector)]
-        lowest, highest = np.array(bounds(n_players, True)).T
+        if not link.pays or len(seen) < ENOUGH_EACH * self.n_players:
+            return plain
+        lowest, highest = np.array(bounds(self.n_players, True)).T
         starts = [*taught.index_starts(link.weights), _along(link, vector)]
         bent = min(
             (np.clip(start, lowest + 0.5, highest - 0.5) for start in starts),
             key=partial(self._minus_log_likelihood, target, few),
         )
-        bent = self.nearby(bent, target)
-        return [*triples, Learned(vector), Learned(bent)]
-
-    def _even_steps(
-        self, vector: FloatArray, target: FloatArray, even: FloatArray | None
-    ) -> FloatArray:
-        """Parameters after the first stage: from few pairs and, where these are all, both parts of
-        the game.
-        """
-        n_players = self.signs.shape[1]
-        steps = LEARNING.stages[0][1]
-        if even is None or len(target) > LEARNING.even_pairs:
-            return self.steps(vector, target, LEARNING.stages[:1])
-
-        def loss(both: FloatArray) -> tuple[float, FloatArray]:
-            return self.full.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], target, even)
-
-        limits = bounds(n_players, False) + _even.BOUNDS
-        return lowest_from(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
+        return [*plain, Learned(self.nearby(bent, target))]
 
     def _with_triples(
         self, vector: FloatArray, target: FloatArray, triples: Triples
@@ -197,23 +172,21 @@ class Learner:
         """These parameters with an index part, learned from few pairs first; none where no link
         tells of one.
         """
-        n_players = self.signs.shape[1]
         guess = self.index_guess(vector, target)
         if guess is None:
             return []
         which, likelihood = self.part(few)
-        values = target[which]
-        losses = [likelihood.loss(vector, values)[0]]
+        losses = [likelihood.loss(vector, target[which])[0]]
         steps = LEARNING.steps_on
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
             # by so many steps values must get e times as likely, by the first ones far more
-            needed = HOPELESS * n_players if len(losses) == steps + 1 else 1
+            needed = HOPELESS * self.n_players if len(losses) == steps + 1 else 1
             if len(losses) > steps and losses[-steps - 1] - losses[-1] < needed:
                 raise StopIteration
 
-        bent = self._minimised(few, guess, target, STEPS, bounds(n_players, True), watch)
+        bent = self._minimised(few, guess, target, STEPS, bounds(self.n_players, True), watch)
         return [Learned(self.steps(bent, target, LEARNING.stages[1:], few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
@@ -223,12 +196,10 @@ class Learner:
         What a link leaves is all that the other parts are for: without smaller scales most steps
         would go into those.
         """
-        weights = coefficients(self.signs, target)
-        weights /= np.sqrt(np.mean(np.square(self.signs @ weights))) + 1e-12
+        weights = unit_weights(self.signs, target)
         straight = np.concatenate([weights, [0.0], vector])
-        n_players = len(weights)
         seen = self.part(FILLED_AT_ONCE)[0]
-        needed = ENOUGH_EACH * n_players
+        needed = ENOUGH_EACH * self.n_players
         if len(target) < needed and needed > LEARNING.stages[0][0]:
             return None  # weights of so many players would be found by chance
         if len(seen) < needed:
@@ -236,7 +207,7 @@ class Learner:
         link = fit_link(self.signs[seen], target[seen], weights)
         if not link.pays:
             return None
-        lowest, highest = np.array(bounds(n_players, True)).T
+        lowest, highest = np.array(bounds(self.n_players, True)).T
         guesses = [straight, np.clip(_along(link, vector), lowest + 1, highest - 1)]
         which, likelihood = self.part(self.seen(LEARNING.stages[0][0], target))
         return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
@@ -253,13 +224,12 @@ class Learner:
         seen: int = 0,
     ) -> FloatArray:
         """Parameters some steps on: from few pairs first, then from more."""
-        n_players = self.signs.shape[1]
-        limits = bounds(n_players, has_index(vector, n_players))
+        limits = bounds(self.n_players, has_index(vector, self.n_players))
         for count, steps in stages:
             if seen >= len(target):
                 break
             if seen:
-                vector, limits = _nearby(vector, n_players)
+                vector, limits = _nearby(vector, self.n_players)
             seen = count if seen else self.seen(count, target)
             vector = self._minimised(seen, vector, target, steps, limits)
         return vector
@@ -293,25 +263,23 @@ class Learner:
             self._parts.clear()  # their buffers beside a matrix of all pairs are too much
         return means(self.full, learned, target)
 
-    def mixture(self, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
+    def mixture(self, learned: list[Learned], target: FloatArray, scale: float) -> list[Mean]:
         """Posterior means under these parameters; where they say little, also that of players who
         are all alike.
         """
-        n_players = self.signs.shape[1]
         means = self.means(learned, target)
-        members = mixture(means, n_players, scale)
+        members = mixture(means, self.n_players, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
         if not members or np.mean(np.square(left_out)) < LARGE_ERROR * scale**2:
             return members
         alike = self.means([Learned(self._alike(target))], target)
-        return mixture([*alike, *means], n_players, scale)  # one with an index part stays last
+        return mixture([*alike, *means], self.n_players, scale)  # one with an index part stays last
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
-        n_players = self.signs.shape[1]
         ((pairs, steps),) = LEARNING.nearby
-        limits = bounds(n_players, False)
-        vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
+        limits = bounds(self.n_players, False)
+        vector = np.array([*([-1.0] * self.n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
         fixed = [(each, each) for each in vector.tolist()]
         fixed[NOISE] = limits[NOISE]
         fixed[-2:] = limits[-2:]
@@ -331,17 +299,13 @@ def numbers_needed(count: int, n_players: int) -> int:
     """Numbers that exist at once when so many pairs are learned from, as it was measured: in
     matrices, in tables as large as the pairs, in steps that the optimiser remembers, in waves.
     """
-    tables = (5 * count + 200) * n_players
-    return _matrices_needed(count) + tables + waves_needed(n_players)
-
-
-def _matrices_needed(count: int) -> int:
     seen = [pairs for pairs, _ in LEARNING.stages] + [ERRORS.pairs]
     of_parts = 16 * min(count**2, sum(pairs**2 for pairs in seen))
+    others = of_parts + (5 * count + 200) * n_players + waves_needed(n_players)
     if count <= FILLED_AT_ONCE:
-        return 17 * count**2 + of_parts
+        return 17 * count**2 + others
     searched = 2 * min(count, TRIPLES.most_searched) ** 2  # a factor, and the one before it
-    return max(searched, count**2) + 2 * CACHED + of_parts
+    return max(searched, count**2) + 2 * CACHED + others
 
 
 def is_alike(vector: FloatArray) -> bool:
@@ -357,7 +321,7 @@ def lowest_from(
     watch: _Watch | None = None,
 ) -> FloatArray:
     """Parameters some steps down from these."""
-    optimum = minimize(
+    return minimize(
         partial(_told, loss),
         vector,
         jac=True,
@@ -365,9 +329,16 @@ def lowest_from(
         bounds=limits,
         callback=watch,
         options={"maxiter": steps, "maxcor": 20},
-    )
-    lowest: FloatArray = optimum.x
-    return lowest
+    ).x
+
+
+def steps_of_both(
+    likelihood: Likelihood, vector: FloatArray, odd: FloatArray, even: FloatArray, steps: int
+) -> FloatArray:
+    """Parameters some steps on, by both parts (N,) of the game."""
+    loss = partial(likelihood.loss, values=odd, even=even)
+    limits = bounds(likelihood.signs.shape[1], False) + OWN_BOUNDS
+    return lowest_from(loss, np.append(vector, OWN_FIRST), limits, steps)[:-OWN]
 
 
 def _told(
@@ -437,9 +408,8 @@ def _along(link: Link, vector: FloatArray) -> FloatArray:
 
 def first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
     """Lengths from the coefficients of a linear fit."""
-    n_players = signs.shape[1]
     sizes = np.abs(coefficients(signs, target))
     lengths = np.sqrt(sizes + 1e-3 * sizes.max() + 1e-12)
     others = PRIOR_MEAN.copy()
     others[LEAN] = 0.3
-    return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
+    return np.concatenate([np.log(lengths / lengths.mean() * 4 / signs.shape[1]), others])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import ROUNDING, FloatArray
 from owenshap.surrogates.base import NEGLIGIBLE
 from owenshap.surrogates.gaussian_process.factor import JITTER
 
@@ -67,9 +67,7 @@ WAVE = _Shape(np.sin, np.cos)
 
 def link_of(signs: FloatArray, values: FloatArray) -> Link:
     """The link from the weights of a linear fit on."""
-    weights = coefficients(signs, values)
-    weights /= np.sqrt(np.mean(np.square(signs @ weights))) + 1e-12
-    return fit_link(signs, values, weights)
+    return fit_link(signs, values, unit_weights(signs, values))
 
 
 def fit_link(signs: FloatArray, values: FloatArray, weights: FloatArray) -> Link:
@@ -102,18 +100,10 @@ def _fit(signs: FloatArray, values: FloatArray, weights: FloatArray, shape: _Sha
         if gained < NEGLIGIBLE * at.square:
             break
     left = at.square / max(count - len(vector), 1)
-    return Link(
-        vector[:n_players],
-        left,
-        count / 2 * float(np.log(_left_by_line(signs, values) / (left + 1e-300))),
-    )
-
-
-def _left_by_line(signs: FloatArray, values: FloatArray) -> float:
-    """The mean square that a linear fit leaves, likewise."""
-    count, n_players = signs.shape
-    weights = np.linalg.solve(signs.T @ signs + 1e-9 * count * np.eye(n_players), signs.T @ values)
-    return float(np.square(values - signs @ weights).sum()) / max(count - n_players, 1) + 1e-300
+    # and a linear fit likewise
+    line = np.linalg.solve(signs.T @ signs + 1e-9 * count * np.eye(n_players), signs.T @ values)
+    by_line = float(np.square(values - signs @ line).sum()) / max(count - n_players, 1) + 1e-300
+    return Link(vector[:n_players], left, count / 2 * float(np.log(by_line / (left + 1e-300))))
 
 
 def _at(signs: FloatArray, values: FloatArray, vector: FloatArray, shape: _Shape) -> _At:
@@ -137,6 +127,12 @@ def _slopes(signs: FloatArray, vector: FloatArray, at: _At) -> FloatArray:
     return slopes
 
 
+def unit_weights(signs: FloatArray, target: FloatArray) -> FloatArray:
+    """Those of a linear fit, for a sum of mean square 1."""
+    weights = coefficients(signs, target)
+    return weights / (np.sqrt(np.mean(np.square(signs @ weights))) + ROUNDING)
+
+
 def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the
     smaller.
@@ -146,7 +142,4 @@ def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     if count < n_players:
         weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
         return weights @ signs
-    solution: FloatArray = np.linalg.solve(
-        signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target
-    )
-    return solution
+    return np.linalg.solve(signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from math import comb
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.base import FOLDS, NEGLIGIBLE, fold_of
-from owenshap.surrogates.gaussian_process.factor import Factor, LowerInverse
+from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates.gaussian_process.parameters import has_index
 from owenshap.surrogates.gaussian_process.triples import Triples
@@ -23,20 +22,8 @@ class Learned(NamedTuple):
     triples: Triples = Triples.none()
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One posterior mean of an output."""
-
-    learned: Learned
-    share: float
-    weights: FloatArray = field(repr=False)
-    left_out: FloatArray = field(repr=False)
-    fold_left_out: FloatArray = field(repr=False)
-    by_fold: FloatArray = field(repr=False)
-
-
 class Mean(NamedTuple):
-    """A posterior mean of values of mean square 1."""
+    """A posterior mean of one output, a member of a mixture."""
 
     learned: Learned
     fit: float
@@ -49,6 +36,17 @@ class Mean(NamedTuple):
     """The same without the pair's fold."""
     by_fold: FloatArray
     """What the weights are less without each fold, (N, folds)."""
+    share: float
+    """Of the mixture."""
+
+    def times(self, factor: float) -> Mean:
+        """That of the values times a factor."""
+        return self._replace(
+            weights=factor * self.weights,
+            left_out=factor * self.left_out,
+            fold_left_out=factor * self.fold_left_out,
+            by_fold=factor * self.by_fold,
+        )
 
 
 def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) -> list[Mean]:
@@ -58,12 +56,33 @@ def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) ->
 
 
 def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean | None:
-    """The posterior mean under these parameters, whose factor is gone when the next one is made."""
+    """The posterior mean of values (N,); its factor is gone when the next one is made."""
     factor = likelihood.with_triples(learned.triples).factor(learned.vector)
-    return None if factor is None else _posterior_mean(learned, factor, target)
+    if factor is None:
+        return None
+    fit = factor.minus_log_likelihood(target)
+    overwrite = len(target) > FILLED_AT_ONCE
+    weights, diagonal, apart, by_fold = left_outs(factor, target, fold_of(len(target)), overwrite)
+    return Mean(learned, fit, weights, weights / diagonal, apart.sum(axis=1), by_fold, 1.0)
 
 
-def mixture(means: list[Mean], n_players: int, scale: float) -> list[Member]:
+def left_outs(
+    factor: Factor, target: FloatArray, fold: IntArray, overwrite: bool = False
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Of a fit to values (N,) its weights α = K⁻¹y and the diagonal of K⁻¹, and for each fold F,
+    (N, folds), the residual there of a fit without it, (K⁻¹_FF)⁻¹ α_F, and what the weights are
+    less without it, K⁻¹ times that; may take the factor's memory.
+    """
+    weights = factor.solve(target)
+    inverse = factor.inverted(overwrite)
+    apart = np.zeros((len(target), FOLDS))
+    for number in range(FOLDS):
+        which = np.flatnonzero(fold == number)
+        apart[which, number] = np.linalg.solve(inverse.block(which), weights[which])
+    return weights, inverse.diagonal(), apart, inverse.solve(apart)
+
+
+def mixture(means: list[Mean], n_players: int, scale: float) -> list[Mean]:
     """Posterior means, mixed by their leave-one-out errors to the power −4.
 
     One with an index part comes last; it has so many parameters that its leave-one-out error is too
@@ -81,14 +100,7 @@ def mixture(means: list[Mean], n_players: int, scale: float) -> list[Member]:
         prices = prices[kept]
     shares = _shares([each.left_out for each in means], prices)
     return [
-        Member(
-            each.learned,
-            share,
-            scale * each.weights,
-            scale * each.left_out,
-            scale * each.fold_left_out,
-            scale * each.by_fold,
-        )
+        each.times(scale)._replace(share=share)
         for each, share in zip(means, shares, strict=True)
         if share > 0
     ]
@@ -99,7 +111,7 @@ def _price(learned: Learned, n_players: int) -> float:
     return len(learned.triples) * float(np.log(comb(n_players, 3) + 1))
 
 
-def together(groups: list[list[Member]], n_players: int) -> list[Member]:
+def together(groups: list[list[Mean]], n_players: int) -> list[Mean]:
     """All members, each group's by their leave-one-out errors together, to the power −4."""
     left_out = [
         np.sum([member.share * member.left_out for member in group], axis=0) for group in groups
@@ -109,7 +121,7 @@ def together(groups: list[list[Member]], n_players: int) -> list[Member]:
         for group in groups
     ]
     return [
-        replace(member, share=member.share * share)
+        member._replace(share=member.share * share)
         for group, share in zip(groups, _shares(left_out, prices), strict=True)
         for member in group
         if share > 0
@@ -124,37 +136,9 @@ def _shares(left_out: list[FloatArray], prices: list[float]) -> list[float]:
     errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
     shares = np.square(errors.min() / errors)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
-    normed: list[float] = (shares / shares.sum()).tolist()
-    return normed
+    return (shares / shares.sum()).tolist()
 
 
-def _posterior_mean(learned: Learned, factor: Factor, target: FloatArray) -> Mean:
-    """The posterior mean of values (N,); takes the factor's memory."""
-    weights = factor.solve(target)
-    fit = minus_log_likelihood(factor, target)
-    inverse = factor.inverted(overwrite=len(target) > FILLED_AT_ONCE)
-    fold = fold_of(len(target))
-    apart = without_folds(inverse, weights, fold)
-    by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), apart[:, None], 0.0))
-    return Mean(learned, fit, weights, weights / inverse.diagonal(), apart, by_fold)
-
-
-def without_folds(inverse: LowerInverse, weights: FloatArray, fold: IntArray) -> FloatArray:
-    """The residual at each pair of a fit without its fold F, parameters kept: (K⁻¹_FF)⁻¹ α_F, with
-    α = K⁻¹y. The weights of that fit are less by K⁻¹ times it.
-    """
-    apart = np.zeros_like(weights)
-    for number in range(FOLDS):
-        which = np.flatnonzero(fold == number)
-        apart[which] = np.linalg.solve(inverse.block(which), weights[which])
-    return apart
-
-
-def minus_log_likelihood(factor: Factor, target: FloatArray) -> float:
-    """Minus the log likelihood."""
-    return float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
-
-
-def left_out_error(member: Member) -> float:
+def left_out_error(member: Mean) -> float:
     """Mean square of what it is off by at left-out pairs."""
     return float(np.mean(np.square(member.left_out)))

@@ -50,10 +50,9 @@ class Parameters(NamedTuple):
     def of(cls, vector: FloatArray, n_players: int) -> Parameters:
         """The parameters in a vector (n + 6,), or (2n + 7,) with an index part."""
         product, linear, noise, _, size, steepness = np.exp(vector[-OTHERS:]).tolist()
-        lengths = np.exp(vector[-OTHERS - n_players : -OTHERS])
         index = has_index(vector, n_players)
         return cls(
-            lengths,
+            np.exp(vector[-OTHERS - n_players : -OTHERS]),
             product,
             linear,
             noise,
@@ -86,8 +85,17 @@ def penalty(vector: FloatArray, n_players: int) -> tuple[float, FloatArray]:
         prior, gradient = penalty(vector[n_players + 1 :], n_players)
         return prior + float(scaled @ scaled) / 2, np.concatenate([scaled / spreads, gradient])
     lengths = vector[:-OTHERS]
-    others = vector[-OTHERS:]
     away = (lengths - lengths.mean()) / LENGTH_SPREAD
-    apart = (others - PRIOR_MEAN) / PRIOR_SPREAD
+    apart = (vector[-OTHERS:] - PRIOR_MEAN) / PRIOR_SPREAD
     gradient = np.concatenate([away / LENGTH_SPREAD, apart / PRIOR_SPREAD])
     return float(away @ away + apart @ apart) / 2, gradient
+
+
+def enough_levels(lengths: FloatArray) -> int:
+    """How many levels integrate a product over players of these lengths to rounding.
+
+    A factor that hardly depends on its player hardly adds to the degree: what counts grows with the
+    square root of the lengths, as far as each is below 1. No more than the worst of many drawn
+    lengths took, and a quarter (benchmarks/decisions.md#what-a-fit-takes).
+    """
+    return 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))

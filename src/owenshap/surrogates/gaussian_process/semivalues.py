@@ -14,14 +14,15 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from owenshap.designs.indices import Index
 from owenshap.designs.levels import Levels
 from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.gaussians import frequencies_of
-from owenshap.surrogates.gaussian_process.kernel import clipped, enough_levels
+from owenshap.surrogates.gaussian_process.kernel import clipped
 from owenshap.surrogates.gaussian_process.leaves import Leaves
-from owenshap.surrogates.gaussian_process.parameters import Parameters
+from owenshap.surrogates.gaussian_process.parameters import Parameters, enough_levels
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 
@@ -36,7 +37,9 @@ class Mean(NamedTuple):
     even: bool
     """Whether K is the even kernel."""
     triples: Triples = Triples.none()
-    """Of the odd kernel; of the even one products of two and four players."""
+    """Of the odd kernel; of the even one products of two and four players, two of whom may be n:
+    nobody.
+    """
     bends: tuple[tuple[float, FloatArray], ...] = ()
     """Scales and weights (n,) of further Gaussian kernels of a weighted sum."""
     leaves: tuple[Leaves, FloatArray] | None = None
@@ -54,9 +57,13 @@ def values(mean: Mean, index: Index) -> FloatArray:
     levels = _levels(mean.parameters.lengths, index, n_players - 1)
     values = np.zeros((n_players, mean.weights.shape[1]))
     for absent, present, scale in _products(mean, index.symmetric and not mean.even):
-        values += _product_values(absent, present, scale[:, None] * mean.weights, levels)
+        weights = scale[:, None] * mean.weights
+        part = np.zeros_like(values)
+        for product, ratios in _at_levels(absent, present, levels):
+            part += ratios.T @ (product[:, None] * weights)
+        values += part
     values += _simple_values(mean, index)
-    values += _size_values(mean, index)
+    values += _by_size(index, n_players - 1) @ np.diff(_size_table(mean), axis=0)
     if mean.leaves is not None:
         leaves, amounts = mean.leaves
         values += leaves.values(amounts, index)
@@ -69,9 +76,12 @@ def pairs(mean: Mean, index: Index) -> FloatArray:
     levels = _levels(mean.parameters.lengths, index, n_players - 2)
     pairs = np.zeros((mean.weights.shape[1], n_players, n_players))
     for absent, present, scale in _products(mean, index.symmetric and mean.even):
-        _add_product_pairs(pairs, absent, present, scale[:, None] * mean.weights, levels)
+        weights = scale[:, None] * mean.weights
+        for product, ratios in _at_levels(absent, present, levels):
+            for place, column in enumerate(weights.T):
+                pairs[place] += ratios.T @ ((product * column)[:, None] * ratios)
     _add_simple_pairs(pairs, mean, index)
-    pairs += _size_pairs(mean, index)[:, None, None]
+    pairs += (_by_size(index, n_players - 2) @ np.diff(_size_table(mean), 2, axis=0))[:, None, None]
     _add_wave_pairs(pairs, mean, index)
     if mean.leaves is not None:
         leaves, amounts = mean.leaves
@@ -109,32 +119,17 @@ def _products(mean: Mean, alike: bool) -> Iterator[tuple[FloatArray, FloatArray,
             yield absent, present, scale
 
 
-def _product_values(
-    absent: FloatArray, present: FloatArray, weights: FloatArray, levels: Levels
-) -> FloatArray:
-    step = present - absent
-    values = np.zeros((step.shape[1], weights.shape[1]))
-    for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
-        factors = absent + level * step
-        scale = weight * factors.prod(axis=1)
-        values += (step / factors).T @ (scale[:, None] * weights)
-    return values
-
-
-def _add_product_pairs(
-    pairs: FloatArray,
-    absent: FloatArray,
-    present: FloatArray,
-    weights: FloatArray,
-    levels: Levels,
-) -> None:
+def _at_levels(
+    absent: FloatArray, present: FloatArray, levels: Levels
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """At each level its weight times the products over players (N,), and what each factor changes
+    by over the factor (N, n).
+    """
     step = present - absent
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = absent + level * step
-        scale = weight * factors.prod(axis=1)
-        np.divide(step, factors, out=factors)
-        for place, column in enumerate(weights.T):
-            pairs[place] += factors.T @ ((scale * column)[:, None] * factors)
+        product = weight * factors.prod(axis=1)
+        yield product, np.divide(step, factors, out=factors)
 
 
 def _power(index: Index, power: int) -> float:
@@ -144,15 +139,15 @@ def _power(index: Index, power: int) -> float:
 
 
 def _simple_values(mean: Mean, index: Index) -> FloatArray:
-    """Of the linear or the quadratic part, and of triples."""
+    """Of the linear or the quadratic part, and of products."""
     p = mean.parameters
-    signs = mean.signs
-    shares = p.lengths / p.lengths.sum()
-    along = signs * shares
+    along = mean.signs * (p.lengths / p.lengths.sum())
     if not mean.even:
         values = 2 * p.linear * along.T @ mean.weights
         if len(mean.triples):  # 2t² of each product, of which Shapley's has a third
-            values = values + 3 * _power(index, 2) * mean.triples.shapley(signs).T @ mean.weights
+            values = (
+                values + 3 * _power(index, 2) * mean.triples.shapley(mean.signs).T @ mean.weights
+            )
         return values
     others = along.sum(axis=1, keepdims=True) - along
     quadratic: FloatArray = 4 * p.linear * _power(index, 1) * (along * others).T @ mean.weights
@@ -162,41 +157,28 @@ def _simple_values(mean: Mean, index: Index) -> FloatArray:
 
 
 def _of_products(mean: Mean) -> Iterator[tuple[int, IntArray, FloatArray]]:
-    """Products of each size in an even mean: their players (t, size), and how much of each there
-    is, (t, m).
-    """
-    nobody = mean.signs.shape[1]
-    if not len(mean.triples):
+    """Products of each size: their players (t, size), and how much of each there is, (t, m)."""
+    players = mean.triples.players
+    if not len(players):
         return
     amounts = mean.triples.variances[:, None] * (mean.triples.products(mean.signs).T @ mean.weights)
-    of_two = mean.triples.players[:, 2] == nobody
-    for size, which in ((2, of_two), (4, ~of_two)):
-        yield size, mean.triples.players[which, :size], amounts[which]
+    sizes = np.count_nonzero(players < mean.signs.shape[1], axis=1)
+    for size in np.unique(sizes).tolist():
+        which = sizes == size
+        yield size, players[which, :size], amounts[which]
 
 
 def _add_simple_pairs(pairs: FloatArray, mean: Mean, index: Index) -> None:
     p = mean.parameters
-    signs = mean.signs
     if mean.even:
-        along = signs * (p.lengths / p.lengths.sum())
+        along = mean.signs * (p.lengths / p.lengths.sum())
         for place, column in enumerate(mean.weights.T):
             pairs[place] += 8 * p.linear * along.T @ (column[:, None] * along)
-        for size, members, each in _of_products(mean):  # 4 t^(size − 2) of each product
-            changed = 4 * _power(index, size - 2) * each
-            for i, j in permutations(range(size), 2):
-                for place, column in enumerate(changed.T):
-                    np.add.at(pairs[place], (members[:, i], members[:, j]), column)
-        return
-    if not len(mean.triples):
-        return
-    amounts = mean.triples.variances[:, None] * (mean.triples.products(signs).T @ mean.weights)
-    amounts *= 4 * _power(index, 1)
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        one = mean.triples.players[:, i]
-        other = mean.triples.players[:, j]
-        for place, column in enumerate(amounts.T):
-            np.add.at(pairs[place], (one, other), column)
-            np.add.at(pairs[place], (other, one), column)
+    for size, members, amounts in _of_products(mean):  # 4 t^(size − 2) of each product
+        changed = 4 * _power(index, size - 2) * amounts
+        for i, j in permutations(range(size), 2):
+            for place, column in enumerate(changed.T):
+                np.add.at(pairs[place], (members[:, i], members[:, j]), column)
 
 
 def _size_table(mean: Mean) -> FloatArray:
@@ -208,16 +190,7 @@ def _size_table(mean: Mean) -> FloatArray:
     known = mean.signs.sum(axis=1) * scale
     apart = np.exp(-np.square(at[:, None] - known) / 2)
     along = np.exp(-np.square(at[:, None] + known) / 2)
-    table: FloatArray = p.size / 2 * (apart + along if mean.even else apart - along) @ mean.weights
-    return table
-
-
-def _size_values(mean: Mean, index: Index) -> FloatArray:
-    return _by_size(index, mean.signs.shape[1] - 1) @ np.diff(_size_table(mean), axis=0)
-
-
-def _size_pairs(mean: Mean, index: Index) -> FloatArray:
-    return _by_size(index, mean.signs.shape[1] - 2) @ np.diff(_size_table(mean), 2, axis=0)
+    return p.size / 2 * (apart + along if mean.even else apart - along) @ mean.weights
 
 
 def _by_size(index: Index, others: int) -> FloatArray:
@@ -234,58 +207,42 @@ def _by_size(index: Index, others: int) -> FloatArray:
     with np.errstate(invalid="ignore"):
         powers = np.where(sizes > 0, sizes * present, 0.0)
         powers = powers + np.where(others - sizes > 0, (others - sizes) * absent, 0.0)
-    chances: FloatArray = levels.weights @ np.exp(powers + ways)
-    return chances
+    return levels.weights @ np.exp(powers + ways)
 
 
 def _log_comb(count: int, size: int) -> float:
-    return float(np.log(float(comb(count, size)))) if count < 900 else _log_comb_large(count, size)
-
-
-def _log_comb_large(count: int, size: int) -> float:
-    from scipy.special import gammaln
-
+    if count < 900:
+        return float(np.log(float(comb(count, size))))
     return float(gammaln(count + 1) - gammaln(size + 1) - gammaln(count - size + 1))
 
 
-class _Waves(NamedTuple):
-    """Σ_a w_a times the index part, as waves: Σ_f told_f sin or cos(Σ angle_fi z_i)."""
-
-    angles: FloatArray
-    """(F, n)."""
-    told: FloatArray
-    """(F, m)."""
-
-
-def _waves(mean: Mean) -> _Waves | None:
-    """Those of the index part and of all bends."""
+def _waves(mean: Mean) -> tuple[FloatArray, FloatArray]:
+    """Σ_a w_a times the index part and all bends, as waves Σ_f told_f sin or cos(Σ angle_fi z_i):
+    the angles (F, n) and what is told (F, m).
+    """
     p = mean.parameters
-    bends = mean.bends
-    if p.weights is not None:
-        bends = (*bends, (p.bend, p.weights))
-    if not bends:
-        return None
-    each = [_waves_of(mean, scale, weights) for scale, weights in bends]
-    return _Waves(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
-
-
-def _waves_of(mean: Mean, scale: float, weights: FloatArray) -> _Waves:
-    frequencies, shares = frequencies_of(weights)
-    phases = np.outer(frequencies, mean.signs @ weights)
-    known = np.cos(phases) if mean.even else np.sin(phases)
-    amounts = (scale * shares)[:, None] * (known @ mean.weights)
-    return _Waves(frequencies[:, None] * weights, amounts)
+    angles = [np.zeros((0, mean.signs.shape[1]))]
+    told = [np.zeros((0, mean.weights.shape[1]))]
+    for scale, weights in mean.bends if p.weights is None else (*mean.bends, (p.bend, p.weights)):
+        frequencies, shares = frequencies_of(weights)
+        phases = np.outer(frequencies, mean.signs @ weights)
+        known = np.cos(phases) if mean.even else np.sin(phases)
+        angles.append(frequencies[:, None] * weights)
+        told.append((scale * shares)[:, None] * (known @ mean.weights))
+    return np.concatenate(angles), np.concatenate(told)
 
 
 def _wave_factors(
-    waves: _Waves, index: Index, degree: int
+    angles: FloatArray, index: Index, degree: int
 ) -> Iterator[tuple[float, FloatArray, FloatArray]]:
     """At each level its weight, the product over players (F,), complex, and sin(angle) over each
     factor (F, n).
     """
+    if not len(angles):
+        return
     levels = index.levels(max(degree, 0))
-    cosines = np.cos(waves.angles)
-    sines = np.sin(waves.angles)
+    cosines = np.cos(angles)
+    sines = np.sin(angles)
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = cosines + 1j * (2 * level - 1) * sines
         # A player's angle near a right one makes its factor 0 at the level ½, and so the product:
@@ -297,20 +254,16 @@ def _wave_factors(
 def _wave_values(mean: Mean, index: Index) -> FloatArray:
     """e^{iωa} has the derivative 2i sin(angle) × the product of the other factors."""
     values = np.zeros((mean.signs.shape[1], mean.weights.shape[1]))
-    waves = _waves(mean)
-    if waves is None:
-        return values
-    for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 1):
-        part = 2j * weight * (ratio.T @ (product[:, None] * waves.told))
+    angles, told = _waves(mean)
+    for weight, product, ratio in _wave_factors(angles, index, mean.signs.shape[1] - 1):
+        part = 2j * weight * (ratio.T @ (product[:, None] * told))
         values += part.real if mean.even else part.imag
     return values
 
 
 def _add_wave_pairs(pairs: FloatArray, mean: Mean, index: Index) -> None:
-    waves = _waves(mean)
-    if waves is None:
-        return
-    for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 2):
-        for place, column in enumerate(waves.told.T):
+    angles, told = _waves(mean)
+    for weight, product, ratio in _wave_factors(angles, index, mean.signs.shape[1] - 2):
+        for place, column in enumerate(told.T):
             part = -4 * weight * (ratio.T @ ((product * column)[:, None] * ratio))
             pairs[place] += part.real if mean.even else part.imag

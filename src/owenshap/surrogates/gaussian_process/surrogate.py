@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from owenshap.designs.indices import Index
-from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray
+from owenshap.support.bits import pack, unpack
 from owenshap.support.progress import pulse
 from owenshap.support.threads import one_thread_for_algebra
-from owenshap.surrogates.base import (
-    FOLDS,
-    FittedSurrogate,
-    Notes,
-    Pairs,
-    Surrogate,
-    efficient,
-    fold_of,
-    pairs_of,
-    signs_of,
+from owenshap.surrogates.base import FOLDS, UNUSUAL, Surrogate, fold_of, pairs_of, signs_of
+from owenshap.surrogates.gaussian_process.fitted import FittedProcess
+from owenshap.surrogates.gaussian_process.kernel import Likelihood
+from owenshap.surrogates.gaussian_process.learning import (
+    Learner,
+    first_guess,
+    is_alike,
+    lowest_from,
+    numbers_needed,
 )
-from owenshap.surrogates.gaussian_process import semivalues
-from owenshap.surrogates.gaussian_process.choosing import most_telling
-from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, INEXACT, Likelihood
-from owenshap.surrogates.gaussian_process.learning import Learner, is_alike, numbers_needed
-from owenshap.surrogates.gaussian_process.least_errors import with_least_errors
-from owenshap.surrogates.gaussian_process.members import Learned, Member
-from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
-from owenshap.surrogates.gaussian_process.pooling import Choices
+from owenshap.surrogates.gaussian_process.members import (
+    Learned,
+    Mean,
+    left_out_error,
+    mixture,
+    together,
+)
+from owenshap.surrogates.gaussian_process.parameters import OTHERS, bounds, has_index, penalty
+from owenshap.surrogates.gaussian_process.settings import (
+    ERRORS,
+    LEARNING,
+    LESSONS,
+    error_groups,
+    errors_tell,
+)
 from owenshap.surrogates.gaussian_process.taught import Taught
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
 # at least a coalition for each, and what a fit takes grows with their square: of so many a minute
-MOST_PLAYERS = 2 * MOST_PAIRS
+MOST_FITTED_PLAYERS = 2 * MOST_PAIRS
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class GaussianProcessSurrogate(Surrogate):
             pulse(fitted=0.5 / len(targets))
         for k in mirrors:
             if k - 1 in mixtures:
-                mixtures[k] = [_negative(member) for member in mixtures[k - 1]]
+                mixtures[k] = [member.times(-1.0) for member in mixtures[k - 1]]
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -121,197 +127,10 @@ class GaussianProcessSurrogate(Surrogate):
         }
 
 
-def _negative(member: Member) -> Member:
-    """That of the values times −1."""
-    return replace(
-        member,
-        weights=-member.weights,
-        left_out=-member.left_out,
-        fold_left_out=-member.fold_left_out,
-        by_fold=-member.by_fold,
-    )
-
-
 def _counted(learned: list[Learned], outputs: int) -> list[Learned]:
     """What was learned of one of so many outputs; a bar hears of it."""
     pulse(fitted=0.5 / outputs)  # the rest when its parameters are settled
     return learned
-
-
-@dataclass(frozen=True, eq=False)
-class FittedProcess(FittedSurrogate):
-    """Posterior means of every output; those that have none are constant, or their process could
-    not be fitted.
-    """
-
-    likelihood: Likelihood = field(repr=False)
-    pairs: Pairs = field(repr=False)
-    mixtures: dict[int, list[Member]] = field(repr=False)
-
-    @property
-    def notes(self) -> Notes:  # type: ignore[override]
-        """Which outputs no process could be fitted to."""
-        if all(self.mixtures.values()):
-            return None
-        note = "no Gaussian process could be fitted: equal shares instead"
-        return tuple(
-            "" if self.mixtures.get(k, [None]) else note for k in range(len(self.pairs.total))
-        )
-
-    @property
-    def start(self) -> dict[int, list[Learned]]:
-        """What is learned of every output; of players who are all alike is no place to start
-        from.
-        """
-        return {
-            k: [member.learned for member in members if not is_alike(member.learned.vector)]
-            for k, members in self.mixtures.items()
-        }
-
-    @property
-    def shapley_values(self) -> FloatArray:
-        return self._whole_and_by_fold[0]
-
-    @property
-    def without_folds(self) -> FloatArray:
-        """Those of the same parameters."""
-        values, by_fold = self._whole_and_by_fold
-        return np.stack([efficient(values - each, self.pairs.total) for each in by_fold])
-
-    @cached_property
-    def moved_without_folds(self) -> FloatArray:
-        """Index parts some steps on without each fold: bent a little wrong by all pairs, they err
-        without a fold as they do with it. Other parameters stay.
-        """
-        values = self.without_folds
-        for k in np.flatnonzero(self.flexible).tolist():
-            for number in range(FOLDS):
-                values[number, :, k] = self._without_fold(k, number)
-        return values
-
-    def _without_fold(self, k: int, number: int) -> FloatArray:
-        """The Shapley values (n,) of one output."""
-        count, n_players = self.likelihood.signs.shape
-        seen = fold_of(count) != number
-        learner = Learner(self.likelihood.signs[seen])
-        odd = self.pairs.odd[:count, k][seen]
-        scale = float(np.sqrt(np.mean(np.square(odd))))
-        values = np.zeros((n_players, 1))
-        for member in self.mixtures[k]:
-            vector, triples = member.learned
-            if has_index(vector, n_players):
-                vector = learner.nearby(vector, odd / scale)
-            likelihood = learner.full.with_triples(triples)
-            factor = likelihood.factor(vector)
-            if factor is not None:
-                values[:, 0] += member.share * (likelihood.shapley(vector).T @ factor.solve(odd))
-        return efficient(values, self.pairs.total[[k]])[:, 0]
-
-    @property
-    def standard_errors(self) -> FloatArray:
-        odd = self.pairs.odd[: len(self.likelihood.signs)]
-        rounding = INEXACT * np.sqrt(column_sums(np.square(odd)) / len(odd))
-        return np.maximum(super().standard_errors, rounding)
-
-    @cached_property
-    def _whole_and_by_fold(self) -> tuple[FloatArray, FloatArray]:
-        """The Shapley values (n, k), and what they are less without each fold, (folds, n, k)."""
-        n_players = self.likelihood.signs.shape[1]
-        outputs = len(self.pairs.centre)
-        values = np.zeros((n_players, outputs))
-        by_fold = np.zeros((FOLDS, n_players, outputs))
-        for k, members in self.mixtures.items():
-            for member in members:
-                operator = member.share * self._operator(member.learned)
-                values[:, k] += operator @ member.weights
-                by_fold[..., k] += (operator @ member.by_fold).T
-        return efficient(values, self.pairs.total), by_fold
-
-    def _operator(self, learned: Learned) -> FloatArray:
-        """What makes Shapley values of weights, (n, N)."""
-        likelihood = self.likelihood.with_triples(learned.triples)
-        operator: FloatArray = likelihood.shapley(learned.vector).T
-        return operator
-
-    def values_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
-        """The values (n, k) under another index than Shapley's, and those without each fold,
-        (folds, n, k).
-        """
-        return self._under(lambda mean: semivalues.values(mean, index), 1)
-
-    def pairs_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
-        """What the odd part gives to pairs (n, n, k), and without each fold: nothing under an index
-        that is its own mirror image.
-        """
-        return self._under(lambda mean: semivalues.pairs(mean, index), 2)
-
-    def _under(
-        self, of: Callable[[semivalues.Mean], FloatArray], axes: int
-    ) -> tuple[FloatArray, FloatArray]:
-        signs = self.likelihood.signs
-        outputs = len(self.pairs.centre)
-        sums = np.zeros(((signs.shape[1],) * axes) + (1 + FOLDS, outputs))
-        for k, members in self.mixtures.items():
-            for member in members:
-                columns = np.concatenate([member.weights[:, None], member.by_fold], axis=1)
-                vector, triples = member.learned
-                mean = semivalues.Mean(signs, vector, member.share * columns, False, triples)
-                sums[..., k] += of(mean)
-        whole = sums[..., 0, :]
-        return whole, whole - np.moveaxis(sums[..., 1:, :], -2, 0)
-
-    @property
-    def leave_one_out(self) -> FloatArray:
-        left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
-        for k, members in self.mixtures.items():
-            left_out[:, k] = sum(member.share * member.left_out for member in members)
-        return left_out
-
-    @property
-    def leave_fold_out(self) -> FloatArray:
-        left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
-        for k, members in self.mixtures.items():
-            left_out[:, k] = sum(member.share * member.fold_left_out for member in members)
-        return left_out
-
-    @property
-    def flexible(self) -> BoolArray:
-        """Those with an index part whose weights were learned from nearly all pairs."""
-        count, n_players = self.likelihood.signs.shape
-        flexible = np.zeros(len(self.pairs.centre), np.bool_)
-        if count > FILLED_AT_ONCE:  # pairs that they have not seen tell
-            return flexible
-        for k, members in self.mixtures.items():
-            flexible[k] = any(has_index(member.learned.vector, n_players) for member in members)
-        return flexible
-
-    def most_telling(self, candidates: BoolArray, count: int) -> IntArray:
-        """Which of these pairs (m, n) to evaluate next: those that say most about Shapley values of
-        the only output.
-        """
-        n_players = candidates.shape[1]
-        members = [
-            member for member in self.mixtures.get(0, []) if not is_alike(member.learned.vector)
-        ]
-        learned = [
-            (member.share, member.learned.vector[-(n_players + OTHERS) :]) for member in members
-        ]
-        return most_telling(self.likelihood.signs, learned, signs_of(candidates), count)
-
-    def values(self, coalitions: BoolArray) -> FloatArray:
-        signs = np.concatenate([np.ones((1, coalitions.shape[1])), signs_of(coalitions)])
-        values = np.zeros((len(signs), len(self.pairs.centre)))
-        for k, members in self.mixtures.items():
-            for member in members:
-                likelihood = self.likelihood.with_triples(member.learned.triples)
-                values[:, k] += member.share * likelihood.means(
-                    member.learned.vector, member.weights, signs
-                )
-        # What jitter leaves of the grand coalition's value is shared out evenly, as it is in the
-        # Shapley values.
-        values += signs.mean(axis=1, keepdims=True) * (self.pairs.odd[0] - values[0])
-        result: FloatArray = self.pairs.centre + values[1:]
-        return result
 
 
 def _standard(even: FloatArray, scale: float) -> FloatArray | None:
@@ -321,3 +140,208 @@ def _standard(even: FloatArray, scale: float) -> FloatArray | None:
     apart = even - even.mean()
     spread = float(np.sqrt(np.mean(np.square(apart))))
     return None if spread <= 1e-9 * scale else apart / spread
+
+
+class Choices:
+    """Parameters of pilots, for other outputs to go on from, with or without an index part as suits
+    most of them.
+    """
+
+    def __init__(
+        self, learner: Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]
+    ) -> None:
+        self._learner = learner
+        n_players = learner.n_players
+        mixed = (
+            mixture(learner.means(each, targets[k]), n_players, 1.0) for k, each in learned.items()
+        )
+        best = [max(members, key=lambda member: member.share) for members in mixed if members]
+        self._index = (
+            sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
+        )
+        self._limit = (
+            UNUSUAL * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
+        )
+        self._which, likelihood = learner.part(LEARNING.nearby[0][0])
+        vectors = [member.learned.vector[-(n_players + OTHERS) :] for member in best]
+        factors = [(vector, likelihood.factor(vector)) for vector in vectors]
+        self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
+
+    def learned(self, target: FloatArray, even: FloatArray | None) -> list[Learned]:
+        """Parameters some steps on from those under which these values are the most likely; its own
+        where they do not suit.
+        """
+        if self._factors:
+            part = target[self._which]
+            best, _ = min(self._factors, key=lambda each: each[1].minus_log_likelihood(part))
+            learned = [Learned(self._learner.nearby(best, target))]
+            if self._index:  # beside the other: what few steps make of it may be worse
+                bent = self._learner.index_guess(best, target)
+                if bent is not None:
+                    learned.append(Learned(self._learner.nearby(bent, target)))
+            members = mixture(self._learner.means(learned, target), len(best) - OTHERS, 1.0)
+            if (
+                members
+                and left_out_error(max(members, key=lambda member: member.share)) <= self._limit
+            ):
+                return learned
+        return self._learner.learn(target, even)
+
+
+def with_least_errors(
+    learner: Learner, members: list[Mean], target: FloatArray, scale: float
+) -> list[Mean]:
+    """These members, and with them those of parameters by errors at left-out pairs: from the best
+    of them, and from anew; these alone where pairs are too few.
+    """
+    n_players = learner.signs.shape[1]
+    plain = [member for member in members if not is_alike(member.learned.vector)]
+    if not plain or not errors_tell(*learner.signs.shape):
+        return members
+    starts = [max(plain, key=lambda member: member.share).learned]
+    if not has_index(starts[0].vector, n_players):
+        starts.append(Learned(first_guess(learner.signs, target)))
+    groups = [members]
+    for start in starts:
+        learned = Learned(_least_errors(learner, start, target), start.triples)
+        groups.append(mixture(learner.means([learned], target), n_players, scale))
+    return together([group for group in groups if group], n_players)
+
+
+def _least_errors(learner: Learner, start: Learned, target: FloatArray) -> FloatArray:
+    """Parameters some steps on, by errors at left-out pairs: summed over groups of pairs where
+    players are many, since one group says little of so many lengths.
+    """
+    vector = start.vector
+    n_players = learner.signs.shape[1]
+    groups = [
+        (target[which], likelihood.with_triples(start.triples))
+        for which, likelihood in _groups(learner, learner.seen(ERRORS.pairs, target))
+    ]
+
+    def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+        prior, slope = penalty(vector, n_players)  # counts once
+        total = (1 - len(groups)) * prior
+        gradient = (1 - len(groups)) * slope
+        for values, likelihood in groups:
+            error, along = likelihood.loss(vector, values, left_out=True)
+            total = total + error
+            gradient = gradient + along
+        return total, gradient
+
+    limits = bounds(n_players, has_index(vector, n_players))
+    return lowest_from(loss, vector, limits, LEARNING.steps_on)
+
+
+def _groups(learner: Learner, size: int) -> list[tuple[IntArray, Likelihood]]:
+    """Groups of so many pairs, the grand coalition's in each."""
+    which, first = learner.part(size)
+    groups = [(which, first)]
+    for number in range(1, error_groups(*learner.signs.shape)):
+        others = learner.order[1 + number * (size - 1) :][: size - 1]
+        which = np.append(0, np.sort(others))
+        groups.append((which, first.of_others(learner.signs[which])))
+    return groups
+
+
+class Matrices(NamedTuple):
+    """What the parameters of a process come to on some pairs, whatever their values."""
+
+    learned: Learned
+    inverse: FloatArray
+    """K⁻¹, (N, N)."""
+    of_folds: list[tuple[IntArray, FloatArray]]
+    """The pairs of each fold, and (K⁻¹_FF)⁻¹ there."""
+    operator: FloatArray
+    """Shapley values of weights, (n, N)."""
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, vector: FloatArray) -> Matrices | None:
+        """Those of these parameters; None where float64 has no factor."""
+        factor = likelihood.factor(vector)
+        if factor is None:
+            return None
+        inverse = factor.whole_inverse()
+        fold = fold_of(len(inverse))
+        of_folds = list[tuple[IntArray, FloatArray]]()
+        for number in range(FOLDS):
+            which = np.flatnonzero(fold == number)
+            block = np.linalg.inv(inverse[np.ix_(which, which)])
+            of_folds.append((which, np.asarray(block, np.float64)))
+        operator = np.ascontiguousarray(likelihood.shapley(vector).T)
+        return cls(Learned(vector), inverse, of_folds, operator)
+
+    def mean(self, target: FloatArray) -> Mean:
+        """The posterior mean of values (N,)."""
+        weights = self.inverse @ target
+        apart = np.zeros((len(target), FOLDS))
+        for number, (which, block) in enumerate(self.of_folds):
+            apart[which, number] = block @ weights[which]
+        left_out = weights / self.inverse.diagonal()
+        by_fold = self.inverse @ apart
+        # how likely it is matters to an index part alone, and there is none
+        return Mean(self.learned, math.nan, weights, left_out, apart.sum(axis=1), by_fold, 1.0)
+
+
+@dataclass(frozen=True)
+class AsTaught(Surrogate):
+    """A Gaussian process under parameters that other games have taught.
+
+    Its matrices depend on the pairs alone, so that a fit to a game on the same pairs takes some
+    products with a vector.
+
+    Parameters
+    ----------
+    taught : Taught
+        Each vector without an index part is a member of a mixture, by its left-out errors.
+    """
+
+    taught: Taught
+
+    name = "gaussian-process"
+
+    def bytes_needed(self, pairs: int, n_players: int) -> int:
+        # no more is made at once than where a game is learned from
+        making = GaussianProcessSurrogate().bytes_needed(pairs, n_players)
+        return bytes_kept(pairs, n_players) + making
+
+    @one_thread_for_algebra()
+    def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedAsTaught:  # noqa: ARG002
+        pairs = pairs_of(coalitions, values)
+        n_players = coalitions.shape[1]
+        matrices = _ready(self.taught, pack(pairs.signs > 0).tobytes(), n_players)
+        mixtures = {
+            k: mixture([each.mean(odd) for each in matrices], n_players, 1.0)
+            for k, odd in enumerate(np.ascontiguousarray(pairs.odd.T))
+            if odd.any()
+        }
+        return FittedAsTaught(Likelihood(pairs.signs), pairs, mixtures, matrices)
+
+
+def bytes_kept(pairs: int, n_players: int) -> int:
+    """Of the matrices on so many pairs: inverses, their blocks of folds and operators."""
+    count = pairs + 1
+    return 8 * LESSONS * (count**2 + count**2 // FOLDS + count * n_players)
+
+
+@lru_cache(maxsize=16)  # so many looks at the rows of a call, of 18 to 600 pairs
+def _ready(taught: Taught, packed: bytes, n_players: int) -> tuple[Matrices, ...]:
+    """The matrices of all vectors that were taught, on pairs (N, n) as bits."""
+    rows = np.frombuffer(packed, np.uint8).reshape(-1, -(-n_players // 8))
+    likelihood = Likelihood(signs_of(unpack(rows, n_players)))
+    made = (Matrices.of(likelihood, vector) for vector in taught.starts())
+    return tuple(each for each in made if each is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedAsTaught(FittedProcess):
+    """Posterior means whose matrices are there already."""
+
+    matrices: tuple[Matrices, ...] = field(repr=False)
+
+    @property
+    def start(self) -> None:  # type: ignore[override]
+        """Nothing was learned that another fit could start from."""
+
+    def _operator(self, learned: Learned) -> FloatArray:
+        return next(each.operator for each in self.matrices if each.learned is learned)

@@ -9,19 +9,13 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from owenshap.designs.pairs import all_pairs
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.link import link_of
-from owenshap.surrogates.gaussian_process.members import Member
+from owenshap.surrogates.gaussian_process.members import Mean
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
 
-# Games that teach, and pairs of each for every player: fewer pairs teach lengths that a game's own
-# first guess is likelier than, of one game half of the others learn little
-# (benchmarks/decisions.md#taught-rows).
-LESSONS, PAIRS = 4, 4
-
 Numbers: TypeAlias = tuple[float, ...]
-Lesson: TypeAlias = tuple[FloatArray, FloatArray, Sequence[Member], IntArray]
+Lesson: TypeAlias = tuple[FloatArray, FloatArray, Sequence[Mean], IntArray]
 """Of a fit its pairs (N, n), their values (N,), the members of its mixture, and which players were
 its own.
 """
@@ -59,11 +53,6 @@ class Taught(NamedTuple):
     def index_starts(self, weights: FloatArray) -> list[FloatArray]:
         """Parameters with an index part along the weights (n,) of a link."""
         return [np.concatenate([each[0] * weights, each[1:]]) for each in map(np.array, self.bent)]
-
-
-def lesson_pairs(n_players: int) -> int:
-    """Pairs of a game with so many players that teaches."""
-    return min(PAIRS * n_players, all_pairs(n_players))
 
 
 def taught_by(games: Iterable[Lesson], n_players: int) -> Taught:

@@ -1,14 +1,16 @@
-"""Products of three players that stand out: what trees are made of.
+"""Products of some players that stand out: what trees are made of.
 
-The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel
-takes those of three to be as large as their players' lengths say; where a few of them are much
-larger, as in trees, each gets a variance of its own.
+The odd part of a game is a sum of products of one, three, five … players' signs, the even part of
+those of two, four, …. The product kernel takes those of three, and of two and four, to be as large
+as their players' lengths say; where a few of them are much larger, as in trees, each gets a
+variance of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from math import comb
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -39,9 +41,9 @@ class Triples:
         return len(self.players)
 
     @classmethod
-    def none(cls) -> Triples:
-        """No triples."""
-        return cls(np.zeros((0, 3), np.int64), np.zeros(0))
+    def none(cls, width: int = 3) -> Self:
+        """None of them, of players (0, width)."""
+        return cls(np.zeros((0, width), np.int64), np.zeros(0))
 
     def products(self, signs: FloatArray) -> FloatArray:
         """χ of coalitions (m, n), as (m, t)."""
@@ -49,8 +51,7 @@ class Triples:
 
     def kernel(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """Between coalitions (m, n) and others (N, n)."""
-        kernel: FloatArray = (self.products(one) * self.variances) @ self.products(other).T
-        return kernel
+        return (self.products(one) * self.variances) @ self.products(other).T
 
     def shapley(self, signs: FloatArray) -> FloatArray:
         """Shapley values (N, n) of the kernel as a game of its first argument: of each χ two thirds
@@ -60,8 +61,7 @@ class Triples:
 
     def shapley_variances(self, n_players: int) -> FloatArray:
         """Variances (n,) of the Shapley values of a random game with this kernel."""
-        variances: FloatArray = 4 / 9 * self.variances @ self._members(n_players)
-        return variances
+        return 4 / 9 * self.variances @ self._members(n_players)
 
     def _members(self, n_players: int) -> FloatArray:
         members = np.zeros((len(self), n_players))
@@ -69,11 +69,34 @@ class Triples:
         return members
 
 
+@dataclass(frozen=True, eq=False)
+class EvenProducts(Triples):
+    """A kernel Σ variance · χ(z) χ(z′) over products χ of two or four players.
+
+    Parameters
+    ----------
+    players : int (t, 4)
+        The players of each; of a pair the last two are n, who is nobody.
+    variances : float (t,)
+        Above 0.
+    """
+
+
 def products(signs: FloatArray, players: IntArray) -> FloatArray:
-    """Products of three players' signs, (m, t)."""
-    first, second, third = players.T
-    product: FloatArray = signs[:, first] * signs[:, second] * signs[:, third]
+    """Products of some players' signs, (m, t), of players (t, 2 or more); player n is nobody."""
+    if not len(players):  # there may be many thousand others, of whom no copy is needed
+        return np.zeros((len(signs), 0))
+    with_nobody = np.concatenate([signs, np.ones((len(signs), 1))], axis=1)
+    first, *others = players.T
+    product = with_nobody[:, first]
+    for each in others:
+        product *= with_nobody[:, each]
     return product
+
+
+def how_many(n_players: int) -> int:
+    """Products of two and of four players that there are."""
+    return comb(n_players, 2) + comb(n_players, 4)
 
 
 Found = TypeVar("Found", bound=Triples)
@@ -88,14 +111,6 @@ class Whitening(Protocol):
 
     def coloured(self, right: FloatArray) -> FloatArray:
         """L⁻ᵀ times a vector (N,)."""
-
-
-class _Changed(NamedTuple):
-    """What changes of variances make of C⁻¹: L⁻ᵀ (1 − U diag(shares) Uᵀ) L⁻¹."""
-
-    along: FloatArray
-    """U, (N, t)."""
-    shares: FloatArray
 
 
 class _Known:
@@ -120,10 +135,10 @@ class _Known:
         self.within -= np.outer(share * across, across)
         self._mixed -= np.outer(share * self._mixed[:, at], across)
 
-    def changed(self) -> _Changed:
-        """What all changes make of C⁻¹."""
+    def changed(self) -> tuple[FloatArray, FloatArray]:
+        """What all changes make of C⁻¹, as U (N, t) and shares: L⁻ᵀ (1 − U diag(shares) Uᵀ) L⁻¹."""
         used = np.array(self._used).reshape(len(self._shares), len(self._mixed)).T
-        return _Changed(self._product @ used, np.array(self._shares))
+        return self._product @ used, np.array(self._shares)
 
 
 class Search:
@@ -148,8 +163,8 @@ class Search:
         self._signs = signs
         self._values = values
         self._gained = 0.0  # of log likelihood, by the triples that joined last
-        n_players = signs.shape[1]
-        self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
+        i, j, k = np.ogrid[: signs.shape[1], : signs.shape[1], : signs.shape[1]]
+        self._all = np.argwhere((i < j) & (j < k))
         self._worth = GAIN_SHARE * np.log(max(len(self._all), 2))
 
     def found(self, factor: Whitening, before: Found) -> Found:
@@ -161,19 +176,23 @@ class Search:
         players = list(kept.players)
         variances = list(kept.variances)
         self._add(factor, changed, values, players, variances)
-        width = before.players.shape[1]
-        return type(before)(np.array(players, np.int64).reshape(-1, width), np.array(variances))
+        return type(before)(
+            np.array(players, np.int64).reshape(-1, before.players.shape[1]), np.array(variances)
+        )
 
     def loss(self, factor: Factor, triples: Triples) -> float:
         """Minus the log likelihood with the triples that were found last, under the kernel of that
         factor, and what it must gain by all of them.
         """
-        before = float(self._values @ factor.solve(self._values)) / 2 + factor.log_determinant / 2
-        return before - self._gained + float(self._worth * len(triples))
+        return (
+            factor.minus_log_likelihood(self._values)
+            - self._gained
+            + float(self._worth * len(triples))
+        )
 
     def _again(
         self, product: FloatArray, values: FloatArray, before: Found
-    ) -> tuple[Found, _Changed]:
+    ) -> tuple[Found, tuple[FloatArray, FloatArray]]:
         """Variances that are the likeliest now, one after the other; those that pay no longer are
         left out.
         """
@@ -195,25 +214,24 @@ class Search:
             known.change(at, variance - variances[at])
             variances[at] = variance
         stays = variances > 0
-        kept = type(before)(before.players[stays], variances[stays])
-        return kept, known.changed()
+        return type(before)(before.players[stays], variances[stays]), known.changed()
 
     def _add(
         self,
         factor: Whitening,
-        changed: _Changed,
+        changed: tuple[FloatArray, FloatArray],
         values: FloatArray,
         players: list[IntArray],
         variances: list[float],
     ) -> None:
         """Triples that pay, of those along which most is left to explain, join the lists."""
-        left = values - changed.along @ (changed.shares * (values @ changed.along))
+        along, shares = changed
+        left = values - along @ (shares * (values @ along))
         candidates = self._candidates(factor.coloured(left))
         product = factor.whitened(self._products(candidates))
-        known = changed.along.T @ product  # of each, along what has changed
-        within = np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known)
+        known = along.T @ product  # of each, along what has changed
+        within = np.einsum("ab,ab->b", product, product) - shares @ np.square(known)
         remaining = left @ product
-        shares = changed.shares
         free = ~_among(candidates, players)
         worth = self._worth_of(candidates)
         self._gained = 0.0
@@ -253,10 +271,41 @@ class Search:
                 others * (left * signs[:, first])[:, None]
             )
         size = np.abs(sizes[tuple(self._all.T)])
-        count = max(LEARNING.most, len(signs))
-        if len(size) > count:
-            return self._all[np.argpartition(-size, count)[:count]]
-        return self._all
+        return self._all[_largest(size, max(LEARNING.most, len(signs)))]
+
+
+class EvenSearch(Search):
+    """Products of two and four players that make values likelier, found one by one."""
+
+    def __init__(self, signs: FloatArray, values: FloatArray) -> None:
+        self._signs = signs
+        self._values = values
+        n_players = signs.shape[1]
+        self._first, self._second = np.triu_indices(n_players, 1)
+        self._of_two = signs[:, self._first] * signs[:, self._second]
+        self._worth = GAIN_SHARE * np.log(how_many(n_players))
+
+    def _candidates(self, left: FloatArray) -> IntArray:
+        """The products with the largest q, from C⁻¹y: half of them of two players, half of four."""
+        n_players = self._signs.shape[1]
+        first = self._first
+        second = self._second
+        best = _largest(np.abs(left @ self._of_two), LEARNING.most // 2)
+        nobody = np.full(len(best), n_players)
+        twos = np.stack([first[best], second[best], nobody, nobody], axis=1)
+        # a product of four is one of two twos, in three ways: the one whose first two come first
+        sizes_of_two = np.abs(self._of_two.T @ (self._of_two * left[:, None]))
+        sizes_of_two[second[:, None] >= first] = 0.0
+        at = _largest(sizes_of_two.ravel(), LEARNING.most // 2)
+        one, other = np.unravel_index(at[sizes_of_two.ravel()[at] > 0], sizes_of_two.shape)
+        fours = np.stack([first[one], second[one], first[other], second[other]], axis=1)
+        return np.concatenate([twos, fours])
+
+
+def _largest(sizes: FloatArray, count: int) -> IntArray:
+    if len(sizes) <= count:
+        return np.arange(len(sizes))
+    return np.argpartition(-sizes, count)[:count]
 
 
 def _likeliest(within: FloatArray, remaining: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -266,13 +315,6 @@ def _likeliest(within: FloatArray, remaining: FloatArray) -> tuple[FloatArray, F
     within = np.maximum(within, 1e-300)
     ratio = np.maximum(np.square(remaining) / within, 1.0)
     return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
-
-
-def _ascending(n_players: int) -> BoolArray:
-    """Where i < j < k, (n, n, n)."""
-    i, j, k = np.ogrid[:n_players, :n_players, :n_players]
-    ascending: BoolArray = (i < j) & (j < k)
-    return ascending
 
 
 def _among(candidates: IntArray, players: list[IntArray]) -> BoolArray:
