@@ -101,7 +101,10 @@ class Arrays:
 
     def order(self, ranks: Any) -> Any:
         """Who has each rank, along the first axis."""
-        return np.argsort(ranks, axis=0)
+        every = np.arange(len(ranks)).reshape(-1, *[1] * (ranks.ndim - 1))
+        order = np.empty(ranks.shape, np.intp)
+        np.put_along_axis(order, ranks.astype(np.intp, copy=False), every, axis=0)
+        return order
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
         """Fill out with base + array · scale."""
