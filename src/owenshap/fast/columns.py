@@ -126,25 +126,29 @@ class Pairs:
         of every unit.
         """
         every, absent = self._data
-        explained = every[rows]
+        explained = some_of(every, rows)
         weights = self.linear.weights
         arrays = self.linear.arrays
         per_row = self.absent.per_row
         which = rows if per_row else drawn
-        stand_in = absent[which]
+        stand_in = some_of(absent, which)
         # (rows, background, features)
         away = explained[:, None] - (stand_in[:, None] if per_row else stand_in[None])
-        empty = self.linear.first(stand_in) if self._empties is None else self._empties[:, which]
+        empty = (
+            self.linear.first(stand_in)
+            if self._empties is None
+            else some_of(self._empties.T, which).T
+        )
         if not per_row:
             empty = arrays.joined([empty[:, None]] * len(explained), 1)  # the same for every row
         if self._member is None and self.n_players == self.rows.n_features:
             columns = weights[:, None, None] * away
         elif self._member is None:
-            live = self._live[rows]
+            live = some_of(self._live, rows)
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
             # (rows, background, n, features)
-            members = self._member[self._live[rows]][:, None] * away[:, :, None]
+            members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]
             columns = times(
                 arrays, weights[:, None], members.reshape(-1, members.shape[3]).T
             ).reshape(len(weights), *members.shape[:3])
@@ -277,6 +281,14 @@ def slices(count: int, step: int) -> Iterator[slice]:
     """So many things, a step at a time."""
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
+
+
+def some_of(array: Any, which: Any) -> Any:
+    """The array's rows in a slice, or by number; itself where these are all: most calls explain one
+    row, and torch takes microseconds to tell.
+    """
+    whole = isinstance(which, slice) and (which.start, which.stop) == (0, array.shape[0])
+    return array if whole else array[which]
 
 
 def hidden_at(arrays: Arrays, present: Any, columns: Any, empty: Any) -> Any:
