@@ -18,7 +18,7 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.games.game import Game
-from owenshap.run.clock import Clock, never
+from owenshap.run.cost import Clock, never
 from owenshap.run.ending import better_exactly, exact_at_once, exactly, over
 from owenshap.run.evaluate import Ends
 from owenshap.run.open_session import OpenSession

@@ -11,7 +11,7 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot
-from owenshap.run.clock import Clock, timed_ends
+from owenshap.run.cost import Clock, timed_ends
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import make_plan
 from owenshap.run.result import Estimate

@@ -18,7 +18,7 @@ import numpy as np
 from owenshap.estimators.base import Notes
 from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, blocks_smaller, in_draws, worked
-from owenshap.run.clock import Clock, never, timed_ends
+from owenshap.run.cost import Clock, never, timed_ends
 from owenshap.run.evaluate import Ends, Evaluator, closed_form, evaluate_ends
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan, Settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from owenshap.errors import InputError
 from owenshap.games.game import is_of_rows
-from owenshap.run.clock import Clock
+from owenshap.run.cost import Clock
 from owenshap.run.ending import missed, reached_or_spent
 from owenshap.run.open_session import OpenSession
 from owenshap.run.task import Shared, Task

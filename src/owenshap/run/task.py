@@ -15,8 +15,7 @@ from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, abilities, is_of_rows
-from owenshap.run.clock import Clock
-from owenshap.run.cost import Cost
+from owenshap.run.cost import Clock, Cost
 from owenshap.run.methods import named
 from owenshap.statistics.goal import ENDLESS, Until
 from owenshap.support.arrays import CALL_NUMBERS, USUAL_MEMORY, FloatArray
