@@ -91,15 +91,14 @@ class Plan:
 
     def state(self) -> dict[str, Any]:
         """The plan as plain data."""
-        until = None if self.until is None else asdict(self.until)
-        parts = {
+        return {
             "replicates": self.replicates,
             "budget": self.budget,
             "because": self.because,
-            "until": until,
+            "until": None if self.until is None else asdict(self.until),
             "cost": None if self.cost is None else asdict(self.cost),
+            "estimator": self.estimator.state(),
         }
-        return parts | {"estimator": self.estimator.state()}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Plan:
