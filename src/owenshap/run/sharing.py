@@ -33,11 +33,6 @@ class Row:
     need: float = field(default=math.inf)
     """How much it needs to go on: the most needy rows do."""
 
-    @property
-    def alone(self) -> bool:
-        """Whether it cannot be evaluated together with others: it learns for itself."""
-        return self.task.plan.learns(self.session.game.n_players)
-
 
 class Sharing:
     """Hands out what all rows have together.
