@@ -57,7 +57,7 @@ def games(name: str, rows: int) -> Iterator[PairGame]:
 
 
 def enumerated(fn: Callable[[np.ndarray], np.ndarray], n_players: int) -> PairGame:
-    sums, table = SizeSums(n_players), []
+    sums, table = SizeSums(n_players, 1), []
     for codes in np.array_split(np.arange(1 << n_players), max(1, (1 << n_players) // 4096)):
         sets = (codes[:, None] >> np.arange(n_players) & 1).astype(bool)
         table.append(np.asarray(fn(sets), float))

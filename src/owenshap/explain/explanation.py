@@ -152,7 +152,8 @@ class Explanation(NDArrayOperatorsMixin):
         """The kept evaluations of some rows; of some players only they are of no use."""
         if self.kept is None or isinstance(index.get(ROWS, 0), int):
             return None
-        if any(not _is_all(each) for axis, each in index.items() if axis != ROWS):
+        others = [each for axis, each in index.items() if axis != ROWS]
+        if any(not isinstance(each, slice) or each != slice(None) for each in others):
             return None
         return tuple(self.kept[row] for row in np.arange(len(self.kept))[index[ROWS]].tolist())
 
@@ -228,8 +229,7 @@ class Explanation(NDArrayOperatorsMixin):
         self._of_rows("sample")
         rows = whole_number("rows", rows, 1, "It counts rows to draw")
         rng = np.random.default_rng(whole_number("seed", seed, 0, "Give a whole number"))
-        drawn = rng.permutation(len(self))[: min(rows, len(self))]
-        return self[np.sort(drawn)]
+        return self[np.sort(rng.permutation(len(self))[:rows])]
 
     def sorted(self, by: str | ArrayLike = "prediction", *, descending: bool = True) -> Explanation:
         """The rows in another order; rows that are equal in it stay as they are.
@@ -337,7 +337,3 @@ class Explanation(NDArrayOperatorsMixin):
         from owenshap.explain.notebook import html
 
         return html(self)
-
-
-def _is_all(key: Any) -> bool:
-    return isinstance(key, slice) and key == slice(None)

@@ -69,9 +69,9 @@ def _of_kernels(
     background = machine.numbers(absent.table)
     if rows is None or background is None:
         return None, 0
-    checked = predictor.check(machine.agrees, question)
-    if not checked.agrees:
-        return None, checked.predicted
+    agrees, predicted = predictor.check(machine.agrees, question)
+    if not agrees:
+        return None, predicted
     values, base = machine.shapley_values(
         rows, background, absent.weights, question.players.player_of, call.report
     )
@@ -80,7 +80,7 @@ def _of_kernels(
         base = base[[output.column]]
     bases = base[None].repeat(len(rows), axis=0)
     if not question.adds_up(values, bases):
-        return None, checked.predicted
+        return None, predicted
     explanation = _explanation(
         question,
         KERNELS,
@@ -88,10 +88,10 @@ def _of_kernels(
         values,
         bases,
         np.zeros(len(rows), np.int64),
-        question.per_row(checked.predicted),
+        question.per_row(predicted),
         not_exact,
     )
-    return explanation, checked.predicted
+    return explanation, predicted
 
 
 def _explanation(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -214,17 +214,17 @@ class Call:
         """Whether evaluations answer other questions than Shapley values."""
         return self.keep or not self.index.efficient
 
-    def shown(self, rows: Table) -> AbstractContextManager[Call]:
-        """The call with a bar for these rows, which is there as long as this is."""
-        if self.progress is False:
-            return nullcontext(self)
-        report = meter(self.progress, "explaining", len(rows))
-        return nullcontext(self) if report is silent else self._with_bar(report, len(rows))
-
     @contextmanager
-    def _with_bar(self, report: Meter, rows: int) -> Iterator[Call]:
-        with shown(report, "explaining", rows):
-            yield replace(self, report=report)
+    def shown(self, rows: Table) -> Iterator[Call]:
+        """The call with a bar for these rows, which is there as long as this is."""
+        report: Meter = silent
+        if self.progress is not False:
+            report = meter(self.progress, "explaining", len(rows))
+        if report is silent:
+            yield self
+        else:
+            with shown(report, "explaining", len(rows)):
+                yield replace(self, report=report)
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

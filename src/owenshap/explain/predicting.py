@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +22,6 @@ from owenshap.run.task import Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.tables import Table
-
-
-class Checked(NamedTuple):
-    """Whether a structure gives the model's own predictions, and how many rows were predicted."""
-
-    agrees: bool
-    predicted: int
 
 
 class Predictor:
@@ -118,10 +110,10 @@ class Predictor:
             if compared is None or composites is None:
                 return question, 0
             return replace(question, composites=(composites, compared)), 0
-        checked = self._check_linear(linear, question)
-        if checked.agrees:
+        agrees, predicted = self._check_linear(linear, question)
+        if agrees:
             question = replace(question, linear=linear)
-        return question, checked.predicted
+        return question, predicted
 
     def plain_question(
         self,
@@ -181,8 +173,9 @@ class Predictor:
         sums = sums_of(self.model, linear, rows, compared)
         return None if sums is None or linear.arrays.of_table(absent.table) is None else sums
 
-    def _check_linear(self, linear: LinearFirst, question: Question) -> Checked:
-        """Whether the linear first step gives the model's own predictions.
+    def _check_linear(self, linear: LinearFirst, question: Question) -> tuple[bool, int]:
+        """Whether the linear first step gives the model's own predictions, and how many rows were
+        predicted to see it.
 
         It is checked once for each background or baseline; later the values of the games' grand
         coalitions are compared, which costs nothing. A function of the predictions may tell apart
@@ -191,37 +184,38 @@ class Predictor:
         rows = question.rows
         absent = question.background
         if linear.arrays.of_table(rows) is None:
-            return Checked(False, 0)
+            return False, 0
         new = self._checked_for is not absent or rows.n_features != linear.weights.shape[1]
         if new and linear.arrays.of_table(absent.table) is None:
-            return Checked(False, 0)
+            return False, 0
         if not new and question.output.function is None:
-            return Checked(True, 0)
-        checked = self.check(linear.agrees, question, with_absent=new)
-        if checked.agrees:
+            return True, 0
+        agrees, predicted = self.check(linear.agrees, question, with_absent=new)
+        if agrees:
             self._checked_for = absent
-        return checked
+        return agrees, predicted
 
     def check(
         self,
         agrees: Callable[[Table, FloatArray], bool],
         question: Question,
         with_absent: bool = True,
-    ) -> Checked:
+    ) -> tuple[bool, int]:
         """Compare a structure with the model's predictions of explained rows and, unless that is
-        known, of the rows that replace absent features and of composites.
+        known, of the rows that replace absent features and of composites: whether it gives the
+        same, and how many rows were predicted.
         """
         rows = question.rows
         few = np.arange(min(len(rows), MOST_COMPARED))
         if not agrees(rows.take(few), question.predictions[few]):
-            return Checked(False, 0)
+            return False, 0
         if not with_absent:
-            return Checked(True, 0)
+            return True, 0
         table = composites(self.model, rows, question.background)
         try:
-            return Checked(agrees(table, self.predictions(table)), len(table))
+            return agrees(table, self.predictions(table)), len(table)
         except ModelError:
-            return Checked(False, len(table))  # evaluating will say where it happens
+            return False, len(table)  # evaluating will say where it happens
 
     # --- time
 

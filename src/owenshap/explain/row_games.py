@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from owenshap.games.outputs import Output
 from owenshap.run.blocks import rows_together
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.task import Plan, Task
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import FloatArray, IntArray
 
 # rows of one game at most: enough to fill a batch, few enough that several workers have some
 MOST_ROWS = 256
@@ -47,15 +46,10 @@ class RowGames:
             output = replace(output, gives=question.explained.shape[1])
         return cls(question, predictor, output)
 
-    @property
-    def live(self) -> BoolArray:
-        """Which players of each row differ from what replaces them, (rows, players)."""
-        return self.question.live
-
     @cached_property
     def counts(self) -> IntArray:
         """Number of live players of each row."""
-        return self.live.sum(axis=1)
+        return self.question.live.sum(axis=1)
 
     @property
     def sizes(self) -> list[int]:
@@ -87,7 +81,7 @@ class RowGames:
     def tasks(
         self,
         plans: Mapping[int, Plan],
-        draws: Mapping[int, int | None] = MappingProxyType({}),
+        draws: Mapping[int, int | None],
         ranges: FloatArray | None = None,
         keeps: bool = False,
         plan_of: Callable[[Plan, IntArray], Plan] | None = None,
@@ -98,7 +92,7 @@ class RowGames:
         ----------
         plans : mapping
             By number of live players.
-        draws : mapping, optional
+        draws : mapping
             Background rows drawn for each star or chain, by number of live players; None: all.
         ranges : float (rows, outputs), optional
             What a relative tolerance is a share of.
@@ -117,7 +111,7 @@ class RowGames:
                 kept = keeps and (plan.estimator.complements or plan.estimator.closed_form)
                 row_plan = plan
                 if plan_of is not None and plan.learns(n_players):
-                    row_plan = plan_of(plan, np.flatnonzero(self.live[which[0]]))
+                    row_plan = plan_of(plan, np.flatnonzero(self.question.live[which[0]]))
                 tasks.append(
                     Task(
                         KeepingGame(game, sums=not plan.estimator.random) if kept else game,
@@ -142,7 +136,7 @@ class RowGames:
         rows = question.rows
         absent = question.background
         output = self.output
-        if len(which) < len(self.live):
+        if len(which) < len(self.counts):
             rows = rows.take(which)
             absent = absent.of_rows(which)
             output = output.of_rows(which)
@@ -153,7 +147,7 @@ class RowGames:
             rows=rows,
             absent=absent,
             players=question.players,
-            live=np.nonzero(self.live[which])[1].reshape(len(which), -1),
+            live=np.nonzero(question.live[which])[1].reshape(len(which), -1),
             output=output,
             labels=which,
             batch_rows=max(1, min(fitting, self.predictor.rows_at_once(question.rows))),

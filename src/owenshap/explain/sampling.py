@@ -34,24 +34,10 @@ def sampled(
     not_exact : str or None
         Why the model is not explained from its trees, where that could be expected.
     """
-    try:
-        return _sampled(call, predictor, question, predicted, not_exact)
-    except _OtherModelError:
-        without = replace(question, linear=None)
-        return _sampled(call, predictor, without, predicted, not_exact)
-
-
-class _OtherModelError(Exception):
-    """The model is not what it was when its linear first step was checked."""
-
-
-def _sampled(
-    call: Call, predictor: Predictor, question: Question, predicted: int, not_exact: str | None
-) -> Explanation:
     games = RowGames.of(question, predictor)
     shared = None
     if call.settled:
-        tasks = games.tasks({size: call.plan(size) for size in games.sizes})
+        tasks = games.tasks({size: call.plan(size) for size in games.sizes}, draws={})
         # from columns of a linear first step values count as what they stand for
         besides = question.per_row(predicted if question.linear is None else 0)
     else:
@@ -78,18 +64,21 @@ def _sampled(
             error.add_note(_interrupted(finished, len(question.rows)))
         raise
     # where a function of the predictions is explained, this was checked beforehand
-    if question.linear is not None and question.output.function is None:
-        _check_grand_coalitions(question, done)
+    compares = question.linear is not None and question.output.function is None
+    if compares and not _as_predicted(question, done):
+        # the model is not what it was when its linear first step was checked
+        return sampled(call, predictor, replace(question, linear=None), predicted, not_exact)
     return _explanation(question, done, besides, not_exact)
 
 
-def _check_grand_coalitions(question: Question, done: Sequence[Result]) -> None:
-    """An error where their values are not what the model itself predicts."""
+def _as_predicted(question: Question, done: Sequence[Result]) -> bool:
+    """Whether the values of grand coalitions are what the model itself predicts."""
     for game, estimate in done:
         assert isinstance(game, ModelGame)
         grand = estimate.ends.grand.reshape(len(game.labels), -1)
         if not question.agrees(grand, estimate.ends.empty, game.labels):
-            raise _OtherModelError
+            return False
+    return True
 
 
 def _interrupted(finished: Explanation | None, rows: int) -> str:
@@ -128,7 +117,6 @@ def _explanation(
     because = stopped_by.copy()
     kept: list[KeptRow | None] = [None] * rows
     courses: dict[int, Sequence[tuple[float, float]]] = {}
-    names = {estimate.plan.estimator.name for _, estimate in done}
     for game, estimate in done:
         assert isinstance(game, ModelGame)
         which = game.labels
@@ -153,7 +141,7 @@ def _explanation(
             for row, players, evaluated in zip(which, game.live, estimate.kept, strict=True):
                 kept[row] = KeptRow(players, evaluated)
     explanation = question.explanation(
-        " and ".join(sorted(names)) or "exact",
+        " and ".join(sorted({estimate.plan.estimator.name for _, estimate in done})) or "exact",
         None if finished.all() else finished,
         values=values,
         base_values=base,

@@ -70,7 +70,7 @@ class Teaching:
         """
         if not self.rows:
             return 0
-        live = self._pilots.live
+        live = self._pilots.question.live
         return self.rows if (live == live[0]).all() else 0
 
     def plan_of(
@@ -140,7 +140,7 @@ class Teaching:
 
     def _learned(self) -> Taught:
         """What they teach."""
-        live = [np.flatnonzero(each) for each in self._pilots.live]
+        live = [np.flatnonzero(each) for each in self._pilots.question.live]
         lessons = (self._played(at, each) for at, each in enumerate(live) if len(each) > 2)
         return taught_by(filter(None, lessons), len(self.games.question.players))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.games.game import Game
-from owenshap.run.clock import Clock, never
+from owenshap.run.cost import Clock, never
 from owenshap.run.ending import better_exactly, exact_at_once, exactly, over
 from owenshap.run.evaluate import Ends
 from owenshap.run.open_session import OpenSession
@@ -101,16 +101,17 @@ class Allocation:
         Nobody goes on from these: they stay to the end, and their replicates would fill the memory.
         """
         self._resumable = False
+        if self._one_by_one:
+            yield from self._in_turn()
+            return
         for game, snapshot, done in self.run():
             if done:
                 yield game, snapshot()
 
     def run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
         """Snapshots as they come, each to be read before the next, and whether it is the last of
-        its game.
+        its game; of tasks that share something, or of one.
         """
-        if self._one_by_one:
-            return self._in_turn()
         return self._run() if self._telling is None else self._telling.heard(self._run())
 
     def _run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
@@ -126,22 +127,20 @@ class Allocation:
             planned = self._sharing is None and self._tasks[-1].plan.until is None
             self._telling.end(self._telling.expected if planned else self._spent)
 
-    def _in_turn(self) -> Iterator[tuple[Game, Snapshot, bool]]:
+    def _in_turn(self) -> Iterator[Result]:
         """The results of tasks that share nothing, each run by itself: here, or by a worker."""
         parts = meters(self._report, self._tasks)
         if self._executor is not None:
             tasks = ((task, self._settings) for task in self._tasks)
             for done, part in zip(in_order(_finished, tasks, self._executor), parts, strict=True):
-                for game, estimate in done:
-                    yield game, _made(estimate), True
+                yield from done
                 part(1, 1)
             return
         prepared: Iterable[Task] = self._tasks
         if self._prepared is not None:
             prepared = self._prepared(self._tasks, self._settings)
         for task, part in zip(prepared, parts, strict=True):
-            for game, estimate in Allocation([task], self._settings, report=part).results():
-                yield game, _made(estimate), True
+            yield from Allocation([task], self._settings, report=part).results()
 
     def _rounds(self) -> Iterator[tuple[Game, Snapshot, bool]]:
         """Sessions of all tasks, in rounds until all are over."""
@@ -250,8 +249,11 @@ class Allocation:
         here = session.game.n_players
         if not exact_at_once(session.plan, here):
             return False
-        alike = [task for task in waiting if exact_at_once(task.plan, task.game.n_players)]
-        rows = sum(task.rows * 2.0 ** (task.game.n_players - here) for task in alike)
+        rows = sum(
+            task.rows * 2.0 ** (task.game.n_players - here)
+            for task in waiting
+            if exact_at_once(task.plan, task.game.n_players)
+        )
         if self._sharing is None and not better_exactly(session, None):
             session.begin()
         return self._fits_exactly(session, None, rows)
@@ -260,7 +262,9 @@ class Allocation:
         """The rows of a session, each with its first estimate and then a session of its own."""
         if session.early:  # else an earlier estimate may be good enough as it is
             if self._telling is not None:
-                self._telling.expected = self._first_guess(task, session)
+                # before anything is known: twice those to the first look
+                ahead = session.evaluations + 2 * task.cost * session.next_look
+                self._telling.expected = self._spent + task.rows * min(task.plan.budget, ahead)
             before = session.evaluations if self._resume is not None else 0
             sharing = self._sharing
             session.advance(session.next_look if sharing is None else sharing.first(task))
@@ -272,17 +276,11 @@ class Allocation:
 
     def _split(self, task: Task, places: Sequence[int], session: OpenSession) -> list[OpenSession]:
         """A session for each of the rows that went on together."""
-        outputs = session.ends.outputs // len(places)
-        ranges = (np.arange(at * outputs, (at + 1) * outputs) for at in range(len(places)))
+        outputs = np.arange(session.ends.outputs).reshape(len(places), -1)
         return [
             session.of_rows(task.of_rows([place]), which)
-            for place, which in zip(places, ranges, strict=True)
+            for place, which in zip(places, outputs, strict=True)
         ]
-
-    def _first_guess(self, task: Task, session: OpenSession) -> int:
-        """Evaluations in the end, before anything is known: twice those to the first look."""
-        twice = 2 * task.cost * session.next_look
-        return self._spent + task.rows * min(task.plan.budget, session.evaluations + twice)
 
     # --- looking
 
@@ -299,7 +297,9 @@ class Allocation:
             return _made(session.result(reason)), True
         snapshot = None
         if sharing is None:
-            snapshot = self._seen(row)
+            if row.task.rows == 1:  # only a single game is watched on the way
+                words = f"nothing yet: {session.count:,} replicates are done"
+                snapshot = _made(session.result(words, finished=False))
             if session.relearn(verdict):
                 return snapshot, False
         if anew and self._fits_exactly(session, verdict, 1 if sharing is None else rows):
@@ -308,21 +308,11 @@ class Allocation:
             sharing.note_need(row, verdict)
         return snapshot, False
 
-    def _seen(self, row: Row) -> Snapshot | None:
-        """A snapshot at a look at a single game."""
-        session = row.session
-        if len(self._tasks) > 1 or row.task.rows > 1:
-            return None
-        return _made(
-            session.result(f"nothing yet: {session.count:,} replicates are done", finished=False)
-        )
-
     def _fits_exactly(self, session: OpenSession, verdict: Verdict | None, rows: float) -> bool:
         """Whether exact values are better, and fit what is left if so many rows have them."""
-        rows_here = session.rows
         left = math.inf if self._sharing is None else self._sharing.left(self._spent)
-        fits = rows_here << session.game.n_players <= left
-        return fits and better_exactly(session, verdict, rows / rows_here)
+        fits = session.rows << session.game.n_players <= left
+        return fits and better_exactly(session, verdict, rows / session.rows)
 
     def _exactly(self, session: OpenSession) -> Estimate:
         before = session.evaluations
@@ -338,16 +328,9 @@ class Allocation:
         groups: dict[tuple[int, ...], list[Row]] = {}
         for row, target in targets:
             if target > row.session.count:
-                alone = row.alone and self._sharing is not None
-                key = (
-                    id(row.task),
-                    row.session.count,
-                    row.session.blocks,
-                    target,
-                    row.place if alone else -1,
-                )
-                groups.setdefault(key, []).append(row)
-        for (*_, target, _), rows in groups.items():
+                at = (id(row.task), row.session.count, row.session.blocks, target)
+                groups.setdefault(at, []).append(row)
+        for (*_, target), rows in groups.items():
             task = rows[0].task
             places = [row.place for row in rows]
             session = rows[0].session

@@ -133,7 +133,25 @@ class Answers:
 
     @cached_property
     def _pairs(self) -> Pairs:
-        return _pairs_among(self._kept)
+        """The pairs among the evaluations; an error where these are stars or chains."""
+        coalitions = self._kept.coalitions
+        if len(coalitions) <= 2:
+            raise InputError(
+                "budget",
+                "be enough for coalitions beside v(∅) and v(N)",
+                f"{len(coalitions)} evaluations",
+                f"Use at least 4; about {10 * self._kept.n_players:,} tell something of pairs",
+            )
+        pairs = pairs_of(coalitions, self._kept.values)
+        # of stars and chains hardly any coalition has its complement
+        if 4 * len(pairs.odd) < len(coalitions):
+            raise InputError(
+                "evaluations",
+                "be of pairs of a coalition and its complement, or of all coalitions, for this",
+                "stars or chains",
+                f"Use method={METHODS}",
+            )
+        return pairs
 
     @property
     def _count(self) -> int:
@@ -152,8 +170,7 @@ class Answers:
         """
         n_players = self._kept.n_players
         scarce = n_players * (n_players - 1) / 2 / max(self._count, 1)
-        wider: FloatArray = np.sqrt(1 + UNSEEN * scarce * np.sqrt(self._even.left))
-        return wider
+        return np.sqrt(1 + UNSEEN * scarce * np.sqrt(self._even.left))
 
     @cached_property
     def _odd(self) -> tuple[FittedChoice, FittedProcess]:
@@ -205,28 +222,6 @@ def _doubt(left: float) -> str:
         f"{left:.0%} of the spread of left-out pairs stays unexplained by the process that "
         "interactions are read off; a larger budget explains more"
     )
-
-
-def _pairs_among(kept: Kept) -> Pairs:
-    """The pairs among the evaluations; an error where these are stars or chains."""
-    coalitions = kept.coalitions
-    if len(coalitions) <= 2:
-        raise InputError(
-            "budget",
-            "be enough for coalitions beside v(∅) and v(N)",
-            f"{len(coalitions)} evaluations",
-            f"Use at least 4; about {10 * kept.n_players:,} tell something of pairs",
-        )
-    pairs = pairs_of(coalitions, kept.values)
-    # of stars and chains hardly any coalition has its complement
-    if 4 * len(pairs.odd) < len(coalitions):
-        raise InputError(
-            "evaluations",
-            "be of pairs of a coalition and its complement, or of all coalitions, for this",
-            "stars or chains",
-            f"Use method={METHODS}",
-        )
-    return pairs
 
 
 def _mean_square(table: FloatArray) -> FloatArray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import lru_cache, partial
-from itertools import accumulate, pairwise, starmap
+from itertools import accumulate, chain, pairwise, starmap
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.estimators.base import Estimator, Notes, combined_notes
+from owenshap.estimators.base import Estimator, Notes
 from owenshap.games.game import CompactGame, DrawingGame, LaunchingCompactGame
 from owenshap.run.evaluate import Evaluated, Evaluator, in_bounds
 from owenshap.run.task import Plan, Settings
@@ -20,6 +20,7 @@ from owenshap.support.arrays import CACHED, CALL_NUMBERS, FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 from owenshap.surrogates.forward import Forward
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 # evaluations of a block: enough to drown its overhead (benchmarks/decisions.md#blocks)
 LARGEST_BLOCK = 8192
@@ -64,10 +65,6 @@ class Worked(NamedTuple):
     """What did not go as planned."""
     fit_errors: FloatArray | None = None
     """Standard errors (r, n, k) that replicates which are fits have of their own."""
-
-    def noted(self, before: Notes) -> Notes:
-        """What did not go as planned before and here."""
-        return before if self.notes is None else combined_notes((before, self.notes))
 
 
 class Blocks(NamedTuple):
@@ -194,17 +191,23 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
     """The designs of blocks that a game can value together, of so many coalitions where they are
     cut anywhere.
     """
-    group: list[Drawn] = []
+    parts = ([each] if len(each.design) <= most else each.one_by_one() for each in drawn)
+    return _together(chain.from_iterable(parts), lambda each: len(each.design), most)
+
+
+def _together(
+    items: Iterable[Item], size: Callable[[Item], int], most: int
+) -> Iterator[list[Item]]:
+    """Items that follow each other, as many together as are no larger than that, one at least."""
+    group: list[Item] = []
     held = 0
-    for blocks in drawn:
-        for each in [blocks] if len(blocks.design) <= most else blocks.one_by_one():
-            size = len(each.design)
-            if group and held + size > most:
-                yield group
-                group = []
-                held = 0
-            group.append(each)
-            held += size
+    for item in items:
+        if group and held + size(item) > most:
+            yield group
+            group = []
+            held = 0
+        group.append(item)
+        held += size(item)
     yield group
 
 
@@ -228,22 +231,15 @@ def block_sizes(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[int]:
         evaluations = min(2 * evaluations, LARGEST_BLOCK)
 
 
-def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
-    """The blocks of a run, those together that are drawn together."""
+def in_draws(plan: Plan, n_players: int, smaller: int = 1, done: int = 0) -> Iterator[Blocks]:
+    """The blocks of a run that are not done yet, those together that are drawn together."""
     cost = plan.estimator.replicate_cost(n_players)
     most = DRAWN_TOGETHER if plan.estimator.by_design else 0  # other designs may not be cut
     first = 0
-    held = 0
-    sizes: list[int] = []
-    for number, size in enumerate(block_sizes(plan, n_players, smaller)):
-        if sizes and held + size * cost > most:
-            yield Blocks(first, sizes, 0)
-            first = number
-            sizes = []
-            held = 0
-        sizes.append(size)
-        held += size * cost
-    yield Blocks(first, sizes, 0)
+    for sizes in _together(block_sizes(plan, n_players, smaller), lambda size: size * cost, most):
+        if done < first + len(sizes):
+            yield Blocks(first, sizes, max(0, done - first))
+        first += len(sizes)
 
 
 def _work(evaluator: Evaluator, estimator: Estimator, part: Design, last: bool) -> Worked:

@@ -11,7 +11,7 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot
-from owenshap.run.clock import Clock, timed_ends
+from owenshap.run.cost import Clock, timed_ends
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import make_plan
 from owenshap.run.result import Estimate
@@ -204,8 +204,9 @@ class _Request:
         began = time.monotonic()
         game = self.game
         n_players = players_of(game)
-        memory = parse_bytes(self.memory)
-        settings = Settings.checked(self.seed, self.confidence, self.efficient, memory)
+        settings = Settings.checked(
+            self.seed, self.confidence, self.efficient, parse_bytes(self.memory)
+        )
         until = checked_until(self.tolerance, self.top, self.seconds, n_players)
         if until is None and self.budget is None and self.plan is None and self.resume is None:
             until = USUAL
@@ -290,8 +291,10 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
         raise InputError(
             "resume", "come with a tolerance, top, seconds or budget", "none of them", advice
         )
-    plan = make_plan(n_players, estimator, request.budget, until=until or Until())
-    plan = replace(plan, cost=earlier.plan.cost)
+    plan = replace(
+        make_plan(n_players, estimator, request.budget, until=until or Until()),
+        cost=earlier.plan.cost,
+    )
     # A learner has spent more than its latest replicates took.
     needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
     if earlier.learned:

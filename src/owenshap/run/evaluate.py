@@ -38,6 +38,11 @@ class Ends:
         """Number of outputs k."""
         return len(self.empty)
 
+    @property
+    def total(self) -> FloatArray:
+        """What the values of each output sum to, v(N) − v(∅), (k,)."""
+        return self.grand - self.empty
+
     def of_outputs(self, which: IntArray | slice) -> Ends:
         """Those of some outputs."""
         return Ends(self.empty[which], self.grand[which], self.scalar)
@@ -45,8 +50,11 @@ class Ends:
     @staticmethod
     def joined(parts: Sequence[Ends]) -> Ends:
         """Those of the outputs of all of them."""
-        empty = np.concatenate([part.empty for part in parts])
-        return Ends(empty, np.concatenate([part.grand for part in parts]), parts[0].scalar)
+        return Ends(
+            np.concatenate([part.empty for part in parts]),
+            np.concatenate([part.grand for part in parts]),
+            parts[0].scalar,
+        )
 
 
 def evaluate_ends(game: Game) -> Ends:

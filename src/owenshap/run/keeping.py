@@ -22,17 +22,14 @@ class SizeSums:
     (n + 1)(1 + n + n²) numbers for each output, however many coalitions stream past.
     """
 
-    def __init__(self, n_players: int) -> None:
+    def __init__(self, n_players: int, outputs: int) -> None:
         self.n_players = n_players
         self.count = 0
-        self._sums: FloatArray | None = None  # (k, n + 1, n + 1, n + 1): player n is always there
+        self._sums = np.zeros((outputs, *(n_players + 1,) * 3))  # player n is always there
 
     def add(self, coalitions: BoolArray, values: FloatArray) -> None:
         """Coalitions (m, n), each once, with their values (m, k)."""
-        n_players = self.n_players
-        if self._sums is None:
-            self._sums = np.zeros((values.shape[1], *(n_players + 1,) * 3))
-        members = np.ones((len(coalitions), n_players + 1))
+        members = np.ones((len(coalitions), self.n_players + 1))
         members[:, :-1] = coalitions
         sizes = np.count_nonzero(coalitions, axis=1)
         for size in np.unique(sizes).tolist():
@@ -42,16 +39,10 @@ class SizeSums:
                 sums[size] += some.T @ (some * values[which, k, None])
         self.count += len(coalitions)
 
-    @property
-    def complete(self) -> bool:
-        """Whether all 2ⁿ coalitions were there."""
-        return self.count == 1 << self.n_players
-
     def values(self, index: Index) -> FloatArray:
         """The values (n, k) under an index."""
-        n_players = self.n_players
-        sums = self._known
-        chances = np.pad(index.size_weights(n_players - 1), 1)  # of no size below 0 or above
+        sums = self._sums
+        chances = np.pad(index.size_weights(self.n_players - 1), 1)  # of no size below 0 or above
         member = chances[:-1]
         other = chances[1:]
         of_all = sums[..., -1, -1:]
@@ -62,7 +53,7 @@ class SizeSums:
     def pairs(self, index: Index) -> FloatArray:
         """The interactions (n, n, k) of all pairs under an index; 0 where i = j."""
         n_players = self.n_players
-        sums = self._known
+        sums = self._sums
         chances = np.pad(index.size_weights(n_players - 2), 2)
         both = chances[:-2]
         one = chances[1:-1]
@@ -74,11 +65,6 @@ class SizeSums:
         pairs += np.einsum("s,ks->k", none, of_all) - single[:, None] - single
         pairs[np.arange(n_players), np.arange(n_players)] = 0
         return pairs
-
-    @property
-    def _known(self) -> FloatArray:
-        assert self._sums is not None
-        return self._sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +92,13 @@ class Kept:
     def all_sums(self) -> SizeSums | None:
         """Sums over all coalitions; None where not all were evaluated."""
         if self.sums is not None:
-            return self.sums if self.sums.complete else None
+            return self.sums if self.sums.count == 1 << self.n_players else None
         if self.n_players >= 63 or len(self.packed) < 1 << self.n_players:
             return None
         _, first = np.unique(self.packed, axis=0, return_index=True)
         if len(first) < 1 << self.n_players:
             return None
-        sums = SizeSums(self.n_players)
+        sums = SizeSums(self.n_players, self.values.shape[1])
         sums.add(unpack(self.packed[first], self.n_players), self.values[first])
         return sums
 
@@ -129,9 +115,9 @@ class KeptRow:
 class _Store:
     """What is kept of one row."""
 
-    def __init__(self, n_players: int, sums: bool) -> None:
+    def __init__(self, n_players: int, outputs: int, sums: bool) -> None:
         self.n_players = n_players
-        self.sums = SizeSums(n_players) if sums else None
+        self.sums = SizeSums(n_players, outputs) if sums else None
         self._parts: list[tuple[ByteArray, FloatArray]] = []
 
     def add(self, coalitions: BoolArray, values: FloatArray) -> None:
@@ -205,15 +191,16 @@ class KeepingGame(Declared):
             return values
         table = values.astype(np.float64, copy=False).reshape(len(values), len(self.labels), -1)
         for place, label in enumerate(self.labels.tolist()):
-            store = self._stores.setdefault(label, _Store(self.n_players, self._sums))
-            store.add(coalitions, table[:, place])
+            if label not in self._stores:
+                self._stores[label] = _Store(self.n_players, table.shape[2], self._sums)
+            self._stores[label].add(coalitions, table[:, place])
         return values
 
     def kept(self, evaluations: int, additive: bool = False) -> tuple[Kept, ...]:
         """What was kept of each row, which must be as many as these; where an additive game was not
         evaluated, that it is additive.
         """
-        nothing = _Store(self.n_players, self._sums)
+        nothing = _Store(self.n_players, 0, self._sums)
         kept = [self._stores.get(label, nothing).kept(additive) for label in self.labels.tolist()]
         for each in kept:
             if not additive and len(each) < evaluations:

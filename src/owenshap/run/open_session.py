@@ -86,8 +86,6 @@ class OpenSession(Session):
         no value of a star or a chain is larger than how far the game's values lie apart.
         """
         until = self.until
-        if until.tolerance is None:
-            return None
         ranges = self.ranges
         if until.share is not None and self.learner is not None:
             ranges = np.maximum(ranges, self.learner.spread)
@@ -313,18 +311,17 @@ class OpenSession(Session):
     def _verdict(self) -> Verdict:
         moments = self.moments
         assert moments is not None
-        total = self.ends.grand - self.ends.empty
         goal = (self.until, self.tolerances, self.settings.confidence)
         growing = self._growing
         if growing is not None:
             last = self.count >= self.all_affordable
-            verdict = look_at_growing(growing, total, *goal, last, self._learn_if_sooner)
+            verdict = look_at_growing(growing, self.ends.total, *goal, last, self._learn_if_sooner)
             self.notes = growing.notes
             return verdict
         return look(
             moments,
             self._replicates.summary.sums,
-            total,
+            self.ends.total,
             *goal,
             max(1, self.looks),
             self.plan.estimator.draws(self.game.n_players),
@@ -358,8 +355,7 @@ class OpenSession(Session):
 
     def state(self) -> dict[str, Any]:
         """All that it takes to go on, as plain data: arrays, numbers and words."""
-        learned = None if self.learner is None else self.learner.state()
-        return super().state() | {"learner": learned}
+        return super().state() | {"learner": None if self.learner is None else self.learner.state()}
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Take up what an earlier session of the same game came to, perhaps to another goal."""

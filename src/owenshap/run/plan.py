@@ -323,7 +323,9 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if given:
         because = f"2^{n_players} coalitions do not fit the budget of {budget:,}"
     if budget < least_of_a_star(n_players):
-        return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
+        because = f"{because}, nor does a star"
+        otherwise = "and a Gaussian process takes too much memory"
+        return _fitted("gaussian-process", n_players, budget, because, memory, "castro", otherwise)
     if cost is None:
         return _planned(STARS, n_players, budget, because)
     corrected = budget > 2 * MOST_PAIRS + 2
@@ -340,24 +342,17 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
-    plan = _planned(name, n_players, budget, because)
-    if infeasible(plan, n_players, memory) is None:
-        return plan
-    because = f"{because}, but it needs more memory"
-    return _planned(STARS, n_players, budget, because)
+    return _fitted(name, n_players, budget, because, memory, STARS, "but it needs more memory")
 
 
-def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
-    """A Gaussian process where it can be fitted; else chains."""
-    plan = _planned("gaussian-process", n_players, budget, because)
+def _fitted(
+    method: str, n_players: int, budget: int, because: str, memory: float, other: str, why: str
+) -> Plan:
+    """The plan for a fit where the memory holds it; else for the other method, and why that."""
+    plan = _planned(method, n_players, budget, because)
     if infeasible(plan, n_players, memory) is None:
         return plan
-    return _planned(
-        "castro",
-        n_players,
-        budget,
-        f"{because}, and a Gaussian process takes too much memory",
-    )
+    return _planned(other, n_players, budget, f"{because}, {why}")
 
 
 def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:

@@ -185,10 +185,9 @@ class Estimate:
     @cached_property
     def _raw_gap(self) -> FloatArray:
         """How far the sum of the values is off before it is corrected, (k,)."""
-        total = self.ends.grand - self.ends.empty
         if self.sums is None or self.index != SHAPLEY.name:  # no sum is promised
-            return np.zeros_like(total)
-        return np.abs(total - self.sums.mean[0])
+            return np.zeros_like(self.ends.total)
+        return np.abs(self.ends.total - self.sums.mean[0])
 
     @cached_property
     def _strain(self) -> FloatArray:
@@ -196,9 +195,7 @@ class Estimate:
         gap = self._raw_gap
         if self.sums is None:
             return gap
-        rounding = 1e-9 * np.maximum(
-            np.abs(self.moments.mean).max(axis=0), np.abs(self.ends.grand - self.ends.empty)
-        )
+        rounding = 1e-9 * np.maximum(np.abs(self.moments.mean).max(axis=0), np.abs(self.ends.total))
         errors = np.where(gap > rounding, self.sums.standard_errors[0], np.inf)
         return np.divide(gap, errors, out=np.full_like(gap, np.inf), where=errors > 0)
 
@@ -244,7 +241,7 @@ class Estimate:
         """v(N) − v(∅) less the sum of the values, a number or (k,): 0 but for rounding where the
         method is efficient.
         """
-        return self._per_output(self.ends.grand - self.ends.empty - column_sums(self.moments.mean))
+        return self._per_output(self.ends.total - column_sums(self.moments.mean))
 
     @cached_property
     def _exact(self) -> bool:
@@ -300,14 +297,10 @@ class Estimate:
             return errors
         if self.fit_errors is not None:
             return normal_quantile((1 - self._confidence) / (2 * events)) * errors
-        total = self.ends.grand - self.ends.empty
         draws = self.plan.estimator.draws(len(self.moments.mean))
-        return np.maximum(widths(self._confidence, total, draws), self._astray)
-
-    @property
-    def _astray(self) -> FloatArray:
-        """The gap (k,) where it is no accident: something that no replicate has met makes it."""
-        return np.where(self._strain > ASTRAY, self._raw_gap, 0)
+        # where the gap is no accident, something that no replicate has met makes it
+        astray = np.where(self._strain > ASTRAY, self._raw_gap, 0)
+        return np.maximum(widths(self._confidence, self.ends.total, draws), astray)
 
     @property
     def _confidence(self) -> float:

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from owenshap.estimators.base import Notes
+from owenshap.estimators.base import Notes, combined_notes
 from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, blocks_smaller, in_draws, worked
-from owenshap.run.clock import Clock, never, timed_ends
+from owenshap.run.cost import Clock, never, timed_ends
 from owenshap.run.evaluate import Ends, Evaluator, closed_form, evaluate_ends
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan, Settings
@@ -71,7 +71,7 @@ class Session:
         """Blocks of replicates that are done."""
         self.looks = 0
         """Looks so far, over which the error rate of `top` is spent."""
-        self.ranges: FloatArray = np.abs(self.ends.grand - self.ends.empty)
+        self.ranges: FloatArray = np.abs(self.ends.total)
         """Of each output (k,), at least: a relative tolerance is a share of it."""
         self.notes: Notes = None
         """What did not go as planned."""
@@ -89,7 +89,7 @@ class Session:
         return Accumulator(
             sums=self.looked_at or self.plan.leaves_a_gap,
             at_once=0 if self.looked_at else AT_ONCE // blocks_smaller(self.evaluator),
-            total=self.ends.grand - self.ends.empty if foldable else None,
+            total=self.ends.total if foldable else None,
             spread=self.settings.efficient and self.plan.spreads_its_gap,
         )
 
@@ -143,7 +143,8 @@ class Session:
         for part in worked(self.evaluator, self.plan, blocks, self.settings, self.executor):
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
-            self.notes = part.noted(self.notes)
+            if part.notes is not None:
+                self.notes = combined_notes((self.notes, part.notes))
             self.report(self.evaluations)
             if part.last:
                 self._replicates.add(block, part.fit_errors)
@@ -215,9 +216,8 @@ class Session:
         """The session that `state` was written of, of the same game: it goes on with the same
         bits.
         """
-        ends = Ends(state["ends"]["empty"], state["ends"]["grand"], state["ends"]["scalar"])
-        settings = Settings(**state["settings"])
-        session = cls(game, Plan.restored(state["plan"]), settings, ends=ends)
+        plan = Plan.restored(state["plan"])
+        session = cls(game, plan, Settings(**state["settings"]), ends=Ends(**state["ends"]))
         session.ranges = state["ranges"]
         session._made = state["made"]
         session.resume(state)
@@ -229,7 +229,7 @@ class Session:
         self.blocks = state["blocks"]
         self.looks = state["looks"]
         self.notes = _notes(state["note"], self.ends.outputs)
-        self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)
+        self._replicates.restore(state["replicates"], self.ends.total)
 
 
 class FixedSession(Session):
@@ -248,15 +248,9 @@ class FixedSession(Session):
             self._replicates.add(closed_form(self.game)[None])
             yield
         else:
-            yield from self._sampled(self._blocks_left())
-
-    def _blocks_left(self) -> Iterator[Blocks]:
-        """The blocks of a fixed budget that are not done yet."""
-        smaller = blocks_smaller(self.evaluator)
-        for first, sizes, _ in in_draws(self.plan, self.game.n_players, smaller):
-            done = min(max(self.blocks - first, 0), len(sizes))
-            if done < len(sizes):
-                yield Blocks(first, sizes, done)
+            smaller = blocks_smaller(self.evaluator)
+            blocks = in_draws(self.plan, self.game.n_players, smaller, self.blocks)
+            yield from self._sampled(blocks)
 
     def result(self, stopped_by: str | None = None) -> Estimate:
         """What it has come to."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from owenshap.errors import InputError
 from owenshap.games.game import is_of_rows
-from owenshap.run.clock import Clock
+from owenshap.run.cost import Clock
 from owenshap.run.ending import missed, reached_or_spent
 from owenshap.run.open_session import OpenSession
 from owenshap.run.task import Shared, Task
@@ -32,11 +32,6 @@ class Row:
     """Of the latest look; None where replicates were made since."""
     need: float = field(default=math.inf)
     """How much it needs to go on: the most needy rows do."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether it cannot be evaluated together with others: it learns for itself."""
-        return self.task.plan.learns(self.session.game.n_players)
 
 
 class Sharing:

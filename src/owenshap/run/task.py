@@ -15,8 +15,7 @@ from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, abilities, is_of_rows
-from owenshap.run.clock import Clock
-from owenshap.run.cost import Cost
+from owenshap.run.cost import Clock, Cost
 from owenshap.run.methods import named
 from owenshap.statistics.goal import ENDLESS, Until
 from owenshap.support.arrays import CALL_NUMBERS, USUAL_MEMORY, FloatArray
@@ -92,15 +91,14 @@ class Plan:
 
     def state(self) -> dict[str, Any]:
         """The plan as plain data."""
-        until = None if self.until is None else asdict(self.until)
-        parts = {
+        return {
             "replicates": self.replicates,
             "budget": self.budget,
             "because": self.because,
-            "until": until,
+            "until": None if self.until is None else asdict(self.until),
             "cost": None if self.cost is None else asdict(self.cost),
+            "estimator": self.estimator.state(),
         }
-        return parts | {"estimator": self.estimator.state()}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Plan:

@@ -119,11 +119,10 @@ class Accumulator:
         reduced, folds = self._reduced()
         if reduced is None or not self._with_sums:
             return Summary(reduced, None, errors)
-        values = reduced.of_players(slice(-1))
-        sums = reduced.of_players(slice(-1, None))
+        values = reduced[:-1]
         if folds is not None and self._spread:
             values = folds.corrected(values)
-        return Summary(values, sums, errors)
+        return Summary(values, reduced[-1:], errors)
 
     def _reduced(self) -> tuple[Moments | None, Folds | None]:
         if not self._blocks:
@@ -143,7 +142,7 @@ class Accumulator:
         some = copy(self)
         some._latest = None
         some._total = None if self._total is None else self._total[outputs]
-        some._moments = None if self._moments is None else self._moments.of_outputs(outputs)
+        some._moments = None if self._moments is None else self._moments[:, outputs]
         some._folds = None if self._folds is None else self._folds.of_outputs(outputs)
         some._blocks = [block[:, :, outputs] for block in self._blocks]
         squares = self._fit_squares
@@ -320,14 +319,12 @@ class Folds:
         every = np.add.reduce(squares, axis=0)
         about_mean = every - squares - np.square(rest) / others
         about_mean = np.where(about_mean > ROUNDING * every + self._noise, about_mean, 0)
-        variances: FloatArray = about_mean / max(1, len(squares) - 2)
-        return variances
+        return about_mean / max(1, len(squares) - 2)
 
     @property
     def _noise(self) -> FloatArray:
         """What rounding leaves of a variance of numbers as large as these, (k,)."""
-        largest: FloatArray = np.maximum.reduce(np.square(self.centre), axis=0)
-        return largest * (self.count * ROUNDING**2)
+        return np.maximum.reduce(np.square(self.centre), axis=0) * (self.count * ROUNDING**2)
 
     def of_outputs(self, outputs: slice | IntArray) -> Folds:
         """The same of some outputs."""

@@ -119,8 +119,7 @@ def _cautious_errors(moments: Moments) -> FloatArray:
     missing = np.maximum(0, moments.mean_of_varying(squared) - squared) * (
         excess / (moments.count + excess)
     )
-    errors: FloatArray = np.sqrt(squared + np.where(moments.unseen, 0, missing))
-    return errors
+    return np.sqrt(squared + np.where(moments.unseen, 0, missing))
 
 
 def stopped_half_widths(
@@ -239,8 +238,7 @@ def unseen_half_width(
     """
     ranges = np.maximum(column_sums(np.abs(moments.mean)), moments.ranges.max(axis=0))
     event = UNSEEN_SHARE * draws.leverage * np.maximum(np.abs(total), ranges)
-    half: FloatArray = event * (-math.log(rate) / (draws.count * moments.count))
-    return half
+    return event * (-math.log(rate) / (draws.count * moments.count))
 
 
 def _carried_by_few(moments: Moments) -> BoolArray:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from owenshap.support.arrays import CACHED, ROUNDING, BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import CACHED, ROUNDING, BoolArray, FloatArray, column_sums
 
 # numbers of an output worked on at once: they drown the overhead, and ten folds with their sums
 # still fit the cache
@@ -90,13 +91,9 @@ class Moments:
             np.maximum(self.highest, other.highest),
         )
 
-    def of_outputs(self, which: IntArray) -> Moments:
-        """The moments of some outputs."""
-        return self._changed(lambda array: array[:, which])
-
-    def of_players(self, which: slice) -> Moments:
-        """The moments of some players."""
-        return self._changed(lambda array: array[which])
+    def __getitem__(self, index: Any) -> Moments:
+        """The moments of some players and outputs, taken as from an array (n, k)."""
+        return Moments(self.count, *(array[index] for array in self.arrays().values()))
 
     @staticmethod
     def joined(parts: Sequence[Moments], axis: int) -> Moments:
@@ -109,10 +106,6 @@ class Moments:
     def arrays(self) -> dict[str, FloatArray]:
         """The arrays (n, k) by name, in their order."""
         return {name: getattr(self, name) for name in ARRAYS}
-
-    def _changed(self, change: Callable[[FloatArray], FloatArray]) -> Moments:
-        """The moments with every array (n, k) changed so."""
-        return Moments(self.count, *map(change, self.arrays().values()))
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -131,8 +124,7 @@ class Moments:
     @cached_property
     def standard_errors(self) -> FloatArray:
         """Standard errors of the mean; needs two replicates."""
-        result: FloatArray = np.sqrt(self.variances / self.count)
-        return result
+        return np.sqrt(self.variances / self.count)
 
     @cached_property
     def skewness(self) -> FloatArray:
@@ -140,20 +132,16 @@ class Moments:
         if self.raw is not None:
             return self.raw.skewness
         spread = self._spread()
-        skewness: FloatArray = np.divide(
+        return np.divide(
             self.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0
         )
-        return skewness
 
     @cached_property
     def adjusted_skewness(self) -> FloatArray:
         """The same without its bias for normal replicates; 0 of two, which have none."""
         if self.count < 3:
             return np.zeros_like(self.mean)
-        adjusted: FloatArray = self.skewness * (
-            math.sqrt(self.count * (self.count - 1)) / (self.count - 2)
-        )
-        return adjusted
+        return self.skewness * (math.sqrt(self.count * (self.count - 1)) / (self.count - 2))
 
     @cached_property
     def excess(self) -> FloatArray:
@@ -177,8 +165,7 @@ class Moments:
     @cached_property
     def largest(self) -> FloatArray:
         """The largest that any value of an output (k,) was in any replicate, without its sign."""
-        largest: FloatArray = np.abs([self.lowest, self.highest]).max(axis=(0, 1))
-        return largest
+        return np.abs([self.lowest, self.highest]).max(axis=(0, 1))
 
     @cached_property
     def squared_skewness(self) -> tuple[FloatArray, FloatArray]:
@@ -196,10 +183,7 @@ class Moments:
     def mean_of_varying(self, of_each: FloatArray) -> FloatArray:
         """The mean of something (n, k) over the players whose replicates differ, (k,)."""
         differ = ~self.unseen
-        mean: FloatArray = column_sums(np.where(differ, of_each, 0)) / np.maximum(
-            1, differ.sum(axis=0)
-        )
-        return mean
+        return column_sums(np.where(differ, of_each, 0)) / np.maximum(1, differ.sum(axis=0))
 
     @cached_property
     def unseen(self) -> BoolArray:

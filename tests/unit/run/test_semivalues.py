@@ -87,7 +87,7 @@ def test_rows():
     every = (np.arange(32)[:, None] >> np.arange(5) & 1).astype(bool)
     for row, values in zip(rows, found.values, strict=True):
         table = model(np.where(every[:, None], row, background).reshape(-1, 5))
-        sums = SizeSums(5)
+        sums = SizeSums(5, 2)
         sums.add(every, table.reshape(32, 4, 2).mean(axis=1))
         assert np.allclose(values, sums.values(as_index("banzhaf")))
     assert found.index == "banzhaf"

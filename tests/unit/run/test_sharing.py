@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from owenshap import FunctionGame
-from owenshap.run.clock import never
+from owenshap.run.cost import never
 from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import make_plan
 from owenshap.run.sharing import Row, Sharing

@@ -53,7 +53,7 @@ def test_a_leaf_is_one_where_its_players_are_in_and_out():
 @pytest.mark.parametrize("index", INDICES, ids=str)
 def test_closed_forms_of_even_parts_are_those_of_all_coalitions(index):
     told, chosen = np.random.default_rng(0).normal(size=(4, 2)), as_index(index)
-    sums = SizeSums(N_PLAYERS)
+    sums = SizeSums(N_PLAYERS, told.shape[1])
     sums.add(EVERY, SOME.even().products(SIGNS) @ told)
     assert np.allclose(SOME.values(told, chosen), sums.values(chosen), atol=1e-12)
     pairs = SOME.pairs(told, chosen).transpose(1, 2, 0)

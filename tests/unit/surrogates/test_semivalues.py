@@ -61,7 +61,7 @@ def others_of(vector):
 
 
 def assert_as_of_all(table, mean, index):
-    sums, chosen = SizeSums(N_PLAYERS), as_index(index)
+    sums, chosen = SizeSums(N_PLAYERS, table.shape[1]), as_index(index)
     sums.add(EVERY, table)
     assert np.allclose(values(mean, chosen), sums.values(chosen), atol=1e-12)
     assert np.allclose(pairs(mean, chosen), sums.pairs(chosen), atol=1e-12)
@@ -131,7 +131,7 @@ def logistic(n_players=14):
     weights = np.random.default_rng(0).normal(size=n_players)
     every = (np.arange(1 << n_players)[:, None] >> np.arange(n_players) & 1).astype(bool)
     table = 1 / (1 + np.exp(0.5 - 1.5 * every @ weights))
-    sums = SizeSums(n_players)
+    sums = SizeSums(n_players, 1)
     sums.add(every, table[:, None])
     powers = 1 << np.arange(n_players)
     return lambda sets: table[sets @ powers], sums.pairs(as_index("shapley"))[..., 0]
