@@ -107,6 +107,7 @@ class CrossValidated(Surrogate):
         other = np.where(equal < linear, 2, 1)
         return np.where(np.minimum(linear, equal) < margin * process, other, 0)
 
+    @one_thread_for_algebra()
     def _choice(
         self, pairs: Pairs, candidates: list[FittedSurrogate], within: FloatArray | None = None
     ) -> FittedChoice:
@@ -217,7 +218,6 @@ class FittedChoice(FittedSurrogate):
     confirm: Callable[[FloatArray | None], FittedChoice] | None = field(default=None, repr=False)
     """Makes those fits, where that was left until it matters."""
 
-    @one_thread_for_algebra()
     def confirmed(self, within: FloatArray | None = None) -> FittedSurrogate:
         return self if self.confirm is None else self.confirm(within)
 
