@@ -164,12 +164,14 @@ class ExactTrees:
         """Exact values, or None and the reason where one can be given.
 
         'trees' insists on them, and so does a question without a background; 'auto' takes them
-        where the model is made of trees and sampling would not be done sooner.
+        where it may, the model is made of trees and sampling would not be done sooner; no other
+        method does.
         """
         if question.absent is None and method not in ("auto", TREES):
             raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
         insisted = method == TREES or question.absent is None
-        if not insisted and (question.linear is not None or not self.known):
+        by_default = method == "auto" and self._fast and question.linear is None
+        if not insisted and not (by_default and self.known):
             return None, None
         try:
             return self.values(question, levels, pairs, if_sooner=not insisted), None

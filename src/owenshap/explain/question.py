@@ -170,8 +170,10 @@ class Question:
         data = np.full((len(cells), len(self.players)), None, object)
         for player in range(len(self.players)):
             features = np.flatnonzero(self.players.player_of == player)
-            one = cells[:, features[0]] if len(features) == 1 else _joined(cells[:, features])
-            data[:, player] = one
+            if len(features) == 1:
+                data[:, player] = list(cells[:, features[0]])  # numpy's own numbers stay such
+            else:
+                data[:, player] = _joined(cells[:, features])
         return data
 
 

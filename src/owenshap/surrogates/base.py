@@ -290,6 +290,9 @@ def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
 def _mean_by(which: IntArray, values: FloatArray, groups: int) -> FloatArray:
     """Mean of the values of each group."""
     sums = np.zeros((groups, values.shape[1]))
+    if len(which) == groups:  # one each, as in most fits: no count, and no slow addition
+        sums[which] += values
+        return sums
     np.add.at(sums, which, values)
     return sums / np.bincount(which, minlength=groups)[:, None]
 

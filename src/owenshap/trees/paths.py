@@ -72,15 +72,18 @@ class Passes:
             self._factors(np.maximum(shares, LEAST_SHARE), level, weight)
             for level, weight in zip(*levels(most), strict=True)
         ]
-        # the matrices that add what edges give to the targets, by output
+
+    def adding(self, output: int) -> csr_array:
+        """The matrix that adds what edges give to the targets, made anew for each output: those of
+        many would fill the memory.
+        """
         edges = np.arange(self.depths[0].stop, len(self.order))
-        whole = block.ensemble
-        outputs = whole.outputs[block.tree[self.order[edges]]] * block.n_players
-        target = outputs + block.edge_player[self.order[edges], None]
-        shape = (whole.n_outputs * block.n_players, len(self.order))
-        self.adding = [
-            csr_array((np.ones(len(edges)), (each, edges)), shape=shape) for each in target.T
-        ]
+        nodes = self.order[edges]
+        whole = self.block.ensemble
+        outputs = whole.outputs[self.block.tree[nodes], output]
+        target = outputs * self.block.n_players + self.block.edge_player[nodes]
+        shape = (whole.n_outputs * self.block.n_players, len(self.order))
+        return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)
 
     def cases(self, rows: Followed) -> IntArray:
         """Where each edge and row finds its factors (places, m), of three per edge: the row left
@@ -121,8 +124,8 @@ def add_path_values(passes: Passes, rows: Followed, total: FloatArray) -> None:
         of_edge = gains.take(case)
         for gain, values in zip(gained, passes.values, strict=True):
             gain += of_edge * _sums_below(passes, product, values)[:-1]  # noqa: PLW2901
-    for adding, gain in zip(passes.adding, gained, strict=True):
-        total += adding @ gain
+    for output, gain in enumerate(gained):
+        total += passes.adding(output) @ gain
 
 
 def _sums_below(passes: Passes, product: FloatArray, values: FloatArray) -> FloatArray:

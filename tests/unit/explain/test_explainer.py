@@ -348,6 +348,12 @@ def test_a_group_is_null_only_where_all_of_it_is():
     np.testing.assert_allclose(found.values, [[found.predictions[0] - found.base_values[0], 0]])
 
 
+def test_a_column_beside_groups_keeps_its_numbers():
+    found = owenshap.Explainer(model, baseline=0.0, players={"both": [0, 1]})(ROWS[:1])
+    assert [type(cell) for cell in found.data[0]] == [str, np.float64, np.float64]
+    assert found.data[0, 1] == ROWS[0, 2]
+
+
 # Many rows
 
 

@@ -355,11 +355,30 @@ def test_trees_have_the_interactions_of_their_games(index):
     assert not found.evaluations.any()
     sampled = owenshap.Explainer(fitted, rows[:5], fast=False)
     wanted = sampled.interactions(rows[10:13], index=index, method="exact")
+    assert wanted.method == "exact"
     assert np.allclose(found.values, wanted.values, atol=1e-5)
     values = explainer(rows[10:13], index=index)
     assert values.method == "trees"
     assert np.allclose(found.player_values, values.values, atol=1e-9)
     assert np.array_equal(found.values, found.values.swapaxes(1, 2))
+
+
+def test_trees_answer_for_interactions_where_they_may_only():
+    """A method by name is taken, an unknown one refused, and without `fast` no tree is read."""
+    fitted, rows = boosted()
+    explainer = owenshap.Explainer(fitted, rows[:5])
+    row = rows[10:11]
+    for method in ("exact", "gaussian-process"):
+        found = explainer.interactions(row, method=method, budget=64)
+        assert found.method == method
+        assert (found.evaluations > 2).all()
+        both = explainer.with_interactions(row, method=method, budget=64)
+        assert {each.method for each in both} == {method}
+    with pytest.raises(owenshap.UnknownMethodError):
+        explainer.interactions(row, method="nonsense")
+    slow = owenshap.Explainer(fitted, rows[:5], fast=False)
+    assert slow.interactions(row).method != "trees"
+    assert slow.interactions(row, method="trees").method == "trees"  # insisted on
 
 
 def test_path_dependent_interactions_are_those_of_xgboost():

@@ -84,13 +84,14 @@ class EvenProducts(Triples):
 
 def products(signs: FloatArray, players: IntArray) -> FloatArray:
     """Products of some players' signs, (m, t), of players (t, 2 or more); player n is nobody."""
-    if not len(players):  # there may be many thousand others, of whom no copy is needed
+    if not len(players):
         return np.zeros((len(signs), 0))
-    with_nobody = np.concatenate([signs, np.ones((len(signs), 1))], axis=1)
+    if players.max() == signs.shape[1]:  # else no copy: signs may be of many thousand coalitions
+        signs = np.concatenate([signs, np.ones((len(signs), 1))], axis=1)
     first, *others = players.T
-    product = with_nobody[:, first]
+    product = signs[:, first]
     for each in others:
-        product *= with_nobody[:, each]
+        product *= signs[:, each]
     return product
 
 
