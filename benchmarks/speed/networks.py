@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,8 +84,8 @@ def game(explainer: owenshap.Explainer, rows: torch.Tensor) -> LinearModelGame:
     kept: list = []
     original = RowGames.tasks
 
-    def tasks(self: RowGames, *settings: object) -> list:
-        kept.extend(original(self, *settings))
+    def tasks(self: RowGames, *settings: Any, **named: Any) -> list:
+        kept.extend(original(self, *settings, **named))
         return []
 
     RowGames.tasks = tasks  # type: ignore[method-assign]
